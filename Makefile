@@ -1,0 +1,51 @@
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.stamp
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-slow lint format bench pins clean
+
+help:  ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(STAMP)  ## Build .venv from the pinned requirements
+
+$(STAMP): requirements.txt pyproject.toml
+	@echo "Building .venv; the first time takes a few minutes."
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet -r requirements.txt
+	$(BIN)/python -m pip install --quiet --no-deps -e .
+	@touch $@
+
+demo: setup  ## Run the demonstration
+	$(BIN)/varpu demo
+
+test: lint  ## Lint, check types and run the tests
+	$(BIN)/pytest -n 2
+
+test-slow: setup  ## Run the tests that take long
+	$(BIN)/pytest -m slow
+
+lint: setup  ## Check style, format and types
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+format: setup  ## Fix style and format in place
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+bench: setup  ## Measure speed on the CPU
+	$(BIN)/python benchmarks/cpu.py
+
+# torch is held without a local label (+cpu, +cu...), so that each machine takes its own build of it.
+TORCH := torch==2.13.0
+pins: setup  ## Compile requirements.txt anew from pyproject.toml
+	$(BIN)/pip-compile --quiet --all-extras --strip-extras --allow-unsafe --no-header --no-annotate \
+		--no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-emit-options \
+		--upgrade --upgrade-package '$(TORCH)' --output-file requirements.txt pyproject.toml
+	sed -i.bak -e 's/^torch==.*/$(TORCH)/' -e '/^#/d' -e '/^$$/d' requirements.txt && rm requirements.txt.bak
+
+clean:  ## Remove what was built
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache build dist site
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,27 @@
+"""The paper's networks, and the stacked form that trains many members as one.
+
+A network maps inputs to one logit ``g`` a row, or to two outputs whose difference is ``g`` (the
+paper's two-way log-softmax); ``Phi = sigmoid(g)``. Networks know nothing of losses or training.
+"""
+
+from varpu.nets.base import Stack, logit
+from varpu.nets.conv import ConvReLU, DenseConv
+from varpu.nets.image import CifarCNN, LeNet5, StlCNN
+from varpu.nets.mlp import MLP
+from varpu.nets.stack import ModuleStack, VmapStack, build_stacks
+from varpu.nets.stacked_mlp import StackedMLP
+
+__all__ = [
+    "MLP",
+    "CifarCNN",
+    "LeNet5",
+    "ModuleStack",
+    "ConvReLU",
+    "DenseConv",
+    "Stack",
+    "StackedMLP",
+    "StlCNN",
+    "VmapStack",
+    "build_stacks",
+    "logit",
+]

@@ -1,0 +1,99 @@
+"""Checks of parameters, before any long work: what was wanted, what came."""
+
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from varpu.base import SCENARIOS
+from varpu.exceptions import PUInputError
+from varpu.neural.inputs import NETWORKS
+from varpu.scale import SCALES
+from varpu.training import LOSSES, PENALTIES, PRECISIONS, pick_device
+
+if TYPE_CHECKING:
+    from varpu.neural.vpu import VPUClassifier
+
+
+def check_vpu_params(model: "VPUClassifier") -> None:
+    """Raise :class:`PUInputError` for the first parameter that makes no sense."""
+    one_of("loss", model.loss, LOSSES)
+    one_of("penalty", model.penalty, (None, *PENALTIES))
+    one_of("scenario", model.scenario, SCENARIOS)
+    one_of("precision", model.precision, PRECISIONS)
+    lams = np.atleast_1d(np.asarray(model.lam, dtype=object))
+    if lams.ndim != 1 or len(lams) == 0:
+        raise PUInputError(f"lam must be a number or a non-empty sequence, got {model.lam!r}")
+    for lam in lams:
+        real("lam", lam, 0)
+    for name in ("alpha", "epsilon", "lr", "lr_decay"):
+        real(name, getattr(model, name), 0, open_low=True)
+    for name in ("epochs", "steps_per_epoch"):
+        whole(name, getattr(model, name), 1)
+    for name in ("batch_size", "patience"):
+        if getattr(model, name) is not None:
+            whole(name, getattr(model, name), 1)
+    if len(model.betas) != 2:
+        raise PUInputError(f"betas must be two numbers, got {model.betas!r}")
+    for beta in model.betas:
+        real("betas", beta, 0, 1, open_high=True)
+    for width in model.hidden:
+        whole("hidden", width, 1)
+    for milestone in model.lr_milestones:
+        whole("lr_milestones", milestone, 0)
+    _check_validation(model.validation_fraction)
+    if len(lams) > 1 and model.validation_fraction == 0:
+        raise PUInputError("a grid of lam needs held-out rows: validation_fraction must not be 0")
+    if isinstance(model.scale, str):
+        one_of("scale", model.scale, SCALES)
+    else:
+        real("scale", model.scale, 0, open_low=True)
+    if model.prior is not None:
+        real("prior", model.prior, 0, 1, open_low=True)
+    if not (model.module is None or callable(model.module)):
+        one_of("module", model.module, tuple(NETWORKS))
+    try:
+        pick_device(model.device)
+    except ValueError as error:
+        raise PUInputError(str(error)) from None
+
+
+def _check_validation(value: Any) -> None:
+    if not isinstance(value, tuple):
+        real("validation_fraction", value, 0, 1, open_high=True)
+        return
+    if len(value) != 2:
+        raise PUInputError(f"validation_fraction must be a share or two counts, got {value!r}")
+    whole("validation_fraction", value[0], 1)
+    whole("validation_fraction", value[1], value[0] + 1)
+
+
+def one_of(name: str, value: Any, allowed: tuple[Any, ...]) -> None:
+    """``value`` must be one of ``allowed``."""
+    if value not in allowed:
+        choices = ", ".join(repr(choice) for choice in allowed)
+        raise PUInputError(f"{name} must be one of {choices}; got {value!r}")
+
+
+def whole(name: str, value: Any, low: int) -> None:
+    """``value`` must be a whole number of at least ``low``."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < low:
+        raise PUInputError(f"{name} must be a whole number of at least {low}; got {value!r}")
+
+
+def real(
+    name: str,
+    value: Any,
+    low: float,
+    high: float = np.inf,
+    open_low: bool = False,
+    open_high: bool = False,
+) -> None:
+    """``value`` must be a finite number between ``low`` and ``high``."""
+    number = np.nan if isinstance(value, bool) or not isinstance(value, Real) else float(value)
+    above_low = number > low if open_low else number >= low
+    below_high = number < high if open_high else number <= high
+    if not (np.isfinite(number) and above_low and below_high):
+        above = f"above {low}" if open_low else f"of at least {low}"
+        below = "" if high == np.inf else f" and {'below' if open_high else 'at most'} {high}"
+        raise PUInputError(f"{name} must be a finite number {above}{below}; got {value!r}")

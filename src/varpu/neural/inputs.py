@@ -1,0 +1,47 @@
+"""What a network sees: pixels as numbers, and which network belongs to which input."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from varpu.exceptions import PUInputError
+from varpu.nets import MLP, CifarCNN, LeNet5, StlCNN
+
+NETWORKS: dict[str, type[LeNet5] | type[CifarCNN] | type[StlCNN]] = {
+    "lenet5": LeNet5,
+    "cifar_cnn": CifarCNN,
+    "stl_cnn": StlCNN,
+}
+
+
+def pixels_to_unit(rows: Tensor) -> Tensor:
+    """Bytes to [-1, 1]; numbers stay as they are."""
+    if rows.dtype != torch.uint8:
+        return rows
+    return (rows.float() - 127.5) / 127.5
+
+
+def network_factory(
+    module: str | Callable[[], nn.Module] | None, hidden: tuple[int, ...], shape: tuple[int, ...]
+) -> Callable[[], nn.Module]:
+    """A function that makes a network for inputs of ``shape`` (without the row dimension)."""
+    if callable(module):
+        return module
+    if module is None and len(shape) == 1:
+        return lambda: MLP(shape[0], hidden)
+    if module is None:
+        found = [kind for kind in NETWORKS.values() if kind.input_shape == shape]
+        if not found:
+            known = ", ".join(str(kind.input_shape) for kind in NETWORKS.values())
+            raise PUInputError(
+                f"there is no network for images of shape {shape}: there are ones for {known};"
+                " for others give module=, a function that makes an nn.Module"
+            )
+        return found[0]
+    network = NETWORKS[module]
+    if network.input_shape != shape:
+        raise PUInputError(
+            f"module={module!r} takes images of shape {network.input_shape}, got {shape}"
+        )
+    return network

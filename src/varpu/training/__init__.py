@@ -1,0 +1,22 @@
+"""Training: many members as one, device-resident, in one loop that fits on a screen.
+
+Knows tensors, networks and losses; knows nothing of scikit-learn.
+"""
+
+from varpu.training.loop import Trained, train
+from varpu.training.members import LOSSES, Member, Recipe
+from varpu.training.penalties import PENALTIES
+from varpu.training.precision import PRECISIONS, pick_device
+from varpu.training.rows import DeviceRows
+
+__all__ = [
+    "LOSSES",
+    "PENALTIES",
+    "PRECISIONS",
+    "DeviceRows",
+    "Member",
+    "Recipe",
+    "Trained",
+    "pick_device",
+    "train",
+]

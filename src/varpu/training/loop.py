@@ -1,0 +1,149 @@
+"""The training loop."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from varpu.nets import Stack, build_stacks
+from varpu.training.checkpoint import Checkpoint, fingerprint
+from varpu.training.draws import STREAM_CRITIC, hashed
+from varpu.training.members import Member, Recipe
+from varpu.training.precision import arithmetic, compute_dtype
+from varpu.training.progress import EpochBar
+from varpu.training.rows import DeviceRows
+from varpu.training.scoring import Best, HeldOut
+from varpu.training.step import TrainingStep
+
+
+@dataclass
+class Trained:
+    """Members after training, each in the state of its best epoch.
+
+    Attributes
+    ----------
+    states : list of dict
+        One ``state_dict`` a member.
+    best_epoch : int array of shape (K,)
+    held_out_loss : float array of shape (K,)
+        Held-out ``L_var`` at the best epoch; NaN where nothing is held out.
+    history : float array of shape (epochs, 3, K)
+        Training loss, penalty and held-out ``L_var`` of each epoch; NaN after a member's last.
+    """
+
+    states: list[dict[str, Tensor]]
+    best_epoch: NDArray[np.int64]
+    held_out_loss: NDArray[np.float64]
+    history: NDArray[np.float64]
+
+
+@dataclass
+class Run:
+    """One stack's training as it stands."""
+
+    step: TrainingStep
+    held_out: HeldOut
+    best: Best
+    history: list[Tensor] = field(default_factory=list)
+
+
+def train(
+    rows: DeviceRows,
+    members: list[Member],
+    recipe: Recipe,
+    factory: Callable[[], nn.Module],
+    *,
+    progress: bool | None = False,
+    checkpoint: Path | None = None,
+) -> Trained:
+    """Train all members, together where their architecture allows it.
+
+    Parameters
+    ----------
+    rows : DeviceRows
+        The table all members' row numbers speak of, on the device to train on.
+    members : list of Member
+    recipe : Recipe
+    factory : function without arguments that makes a member's network
+    progress : bool or None
+        Show a bar; None: if someone is watching a terminal.
+    checkpoint : path, optional
+        A folder to save to after every epoch and to go on from if a state of the same fit is there.
+    """
+    device = rows.X.device
+    runs: list[Run] = []
+    gpus = [device] if device.type == "cuda" else []
+    with arithmetic(recipe.precision, device), torch.random.fork_rng(devices=gpus):
+        stacks = _build(rows, members, recipe, factory)
+        owner = ""
+        if checkpoint:
+            owner = fingerprint(rows.X, members, recipe, [stack for stack, _, _ in stacks])
+        with EpochBar(recipe.epochs * len(stacks), progress) as bar:
+            for i, (stack, critic, own) in enumerate(stacks):
+                file = checkpoint / f"stack-{i}.safetensors" if checkpoint else None
+                step = TrainingStep(stack, critic, rows, own, recipe)
+                held_out = HeldOut(rows, own, recipe)
+                run = Run(step, held_out, Best(stack, held_out.exists))
+                _run(run, recipe, Checkpoint(file, owner), bar)
+                runs.append(run)
+    return _gather(runs)
+
+
+def _run(run: Run, recipe: Recipe, checkpoint: Checkpoint, bar: EpochBar) -> None:
+    """The loop itself: nothing in it waits for the device inside an epoch."""
+    stack = run.step.stack
+    for epoch in range(checkpoint.restore(run), recipe.epochs):
+        if recipe.patience is not None and run.best.age(epoch - 1) >= recipe.patience:
+            break
+        torch.manual_seed(run.step.epoch_seed(epoch))  # dropout and the like; the caller forked
+        run.step.begin_epoch(epoch)
+        for _ in range(recipe.steps_per_epoch):
+            run.step()
+        loss = run.held_out.loss(stack)
+        run.best.update(stack, loss, epoch)
+        run.history.append(torch.cat([run.step.averages(), loss.unsqueeze(0)]))
+        checkpoint.save(run, epoch)
+        bar.advance(epoch, loss.tolist())
+    run.best.restore(stack)
+
+
+def _build(
+    rows: DeviceRows, members: list[Member], recipe: Recipe, factory: Callable[[], nn.Module]
+) -> list[tuple[Stack, Stack | None, list[Member]]]:
+    """Stacks, their critics (for the loss ``"js"``), and the members of each."""
+    device, dtype = rows.X.device, compute_dtype(recipe.precision)
+    sample = rows.prepare(rows.X[:1])
+    seeds = torch.tensor([member.seed for member in members])
+    critic_seeds = (hashed(seeds, STREAM_CRITIC) & 0x7FFFFFFF).tolist()
+    stacks = build_stacks(factory, seeds.tolist(), sample, device, dtype)
+    critics: list[Stack | None] = [None] * len(stacks)
+    if recipe.loss == "js":
+        critics = [*build_stacks(factory, critic_seeds, sample, device, dtype)]
+    built, start = [], 0
+    for stack, critic in zip(stacks, critics, strict=True):
+        own = members[start : start + stack.n_members]
+        built.append((stack, critic, own))
+        start += stack.n_members
+    return built
+
+
+def _gather(runs: list[Run]) -> Trained:
+    histories = [torch.stack(run.history).double().cpu().numpy() for run in runs]
+    longest = max(len(history) for history in histories)
+    endings = [((0, longest - len(history)), (0, 0), (0, 0)) for history in histories]
+    return Trained(
+        states=[state for run in runs for state in run.step.stack.states()],
+        best_epoch=torch.cat([run.best.epoch for run in runs]).cpu().numpy(),
+        held_out_loss=torch.cat([run.best.loss for run in runs]).double().cpu().numpy(),
+        history=np.concatenate(
+            [
+                np.pad(history, ending, constant_values=np.nan)
+                for history, ending in zip(histories, endings, strict=True)
+            ],
+            axis=2,
+        ),
+    )

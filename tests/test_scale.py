@@ -1,0 +1,68 @@
+"""Scales and priors against closed forms and known mixtures."""
+
+import numpy as np
+import pytest
+
+from varpu import scale
+from varpu.exceptions import PUInputError, ScaleWarning
+
+
+def test_log_mean_exp():
+    values = np.array([0.1, 0.2, 0.6])
+    assert scale.log_mean_exp(np.log(values)) == pytest.approx(np.log(0.3))
+    assert scale.log_mean_exp(np.full(5, -1e5)) == pytest.approx(-1e5)
+
+
+def test_max_and_quantile():
+    phi = np.array([0.1, 0.4, 0.8])
+    assert scale.max_scale(np.log(phi)) == pytest.approx(0.8)
+    many = np.linspace(0.01, 1, 100)
+    assert scale.quantile_scale(np.log(many)) == pytest.approx(0.95, abs=0.01)
+
+
+def test_a_scale_is_a_prior_and_a_prior_is_a_scale():
+    phi = np.array([0.05, 0.1, 0.15, 0.1])
+    found = scale.prior_scale(np.log(phi), prior=0.4)
+    assert found == pytest.approx(0.1 / 0.4)
+    assert scale.mean_probability(np.log(phi), found) == pytest.approx(0.4)  # none is clipped
+
+
+@pytest.mark.parametrize("prior", [0.1, 0.3, 0.5, 0.7, 0.9])
+def test_bbe_on_separable_mixtures(prior):
+    rng = np.random.default_rng(0)
+    n = 20_000
+    scores_p = rng.normal(3, 1, 5000)
+    scores_u = np.where(rng.random(n) < prior, rng.normal(3, 1, n), rng.normal(-3, 1, n))
+    assert scale.estimate_prior(scores_p, scores_u) == pytest.approx(prior, abs=0.03)
+
+
+def test_bbe_sees_ranks_only():
+    rng = np.random.default_rng(1)
+    scores_p, scores_u = rng.normal(1, 1, 300), rng.normal(0, 1, 1000)
+    plain = scale.estimate_prior(scores_p, scores_u)
+    assert scale.estimate_prior(np.exp(scores_p), np.exp(scores_u)) == plain
+
+
+def test_bbe_against_a_slow_search_over_every_threshold():
+    rng = np.random.default_rng(2)
+    scores_p, scores_u = rng.normal(2, 1, 80), rng.normal(0, 2, 200)
+    noise = np.sqrt(np.log(40) / 160) + np.sqrt(np.log(40) / 400)
+    best = (np.inf, None)
+    for t in np.concatenate([scores_p, scores_u]):
+        q_p, q_u = (scores_p >= t).mean(), (scores_u >= t).mean()
+        if q_p > 0:
+            best = min(best, (q_u / q_p + 1.01 / q_p * noise, q_u / q_p))
+    assert scale.estimate_prior(scores_p, scores_u) == pytest.approx(best[1])
+
+
+def test_bbe_is_at_most_one_where_nothing_tells_p_from_u():
+    tied = np.zeros(100)
+    assert scale.estimate_prior(tied, tied) == 1.0
+
+
+def test_few_held_out_positives_are_warned_about():
+    rng = np.random.default_rng(0)
+    with pytest.warns(ScaleWarning, match="10 held-out positives"):
+        scale.held_out_prior(rng.normal(3, 1, 10), rng.normal(0, 2, 500))
+    with pytest.raises(PUInputError, match="none are held out"):
+        scale.held_out_prior(np.empty(0), rng.normal(0, 2, 500))
