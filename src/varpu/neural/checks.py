@@ -1,11 +1,11 @@
 """Checks of parameters, before any long work: what was wanted, what came."""
 
-from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from varpu.base import SCENARIOS
+from varpu.checks import one_of, real, whole
 from varpu.exceptions import PUInputError
 from varpu.neural.inputs import NETWORKS
 from varpu.scale import SCALES
@@ -66,34 +66,3 @@ def _check_validation(value: Any) -> None:
         raise PUInputError(f"validation_fraction must be a share or two counts, got {value!r}")
     whole("validation_fraction", value[0], 1)
     whole("validation_fraction", value[1], value[0] + 1)
-
-
-def one_of(name: str, value: Any, allowed: tuple[Any, ...]) -> None:
-    """``value`` must be one of ``allowed``."""
-    if value not in allowed:
-        choices = ", ".join(repr(choice) for choice in allowed)
-        raise PUInputError(f"{name} must be one of {choices}; got {value!r}")
-
-
-def whole(name: str, value: Any, low: int) -> None:
-    """``value`` must be a whole number of at least ``low``."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < low:
-        raise PUInputError(f"{name} must be a whole number of at least {low}; got {value!r}")
-
-
-def real(
-    name: str,
-    value: Any,
-    low: float,
-    high: float = np.inf,
-    open_low: bool = False,
-    open_high: bool = False,
-) -> None:
-    """``value`` must be a finite number between ``low`` and ``high``."""
-    number = np.nan if isinstance(value, bool) or not isinstance(value, Real) else float(value)
-    above_low = number > low if open_low else number >= low
-    below_high = number < high if open_high else number <= high
-    if not (np.isfinite(number) and above_low and below_high):
-        above = f"above {low}" if open_low else f"of at least {low}"
-        below = "" if high == np.inf else f" and {'below' if open_high else 'at most'} {high}"
-        raise PUInputError(f"{name} must be a finite number {above}{below}; got {value!r}")
