@@ -3,7 +3,7 @@ BIN := .venv/bin
 STAMP := .venv/.stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow lint format bench pins clean
+.PHONY: help setup demo test test-slow lint format bench bench-uci pins clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,6 +37,9 @@ format: setup  ## Fix style and format in place
 
 bench: setup  ## Measure speed on the CPU
 	$(BIN)/python benchmarks/cpu.py
+
+bench-uci: setup  ## Measure accuracy on the paper's UCI tasks
+	$(BIN)/python benchmarks/uci.py --out results/uci.json
 
 # torch is held without a local label (+cpu, +cu...), so that each machine takes its own build of it.
 TORCH := torch==2.13.0

@@ -56,16 +56,20 @@ def timed(
 
 
 def accuracies(
-    task: tasks.Task, members: list[Member], trained: Trained, factory: Factory
+    task: tasks.Task,
+    members: list[Member],
+    trained: Trained,
+    factory: Factory,
+    device: torch.device = DEVICE,
 ) -> list[float]:
     """Test accuracy of each member by the paper's decision rule."""
-    X, X_test = (torch.tensor(part, device=DEVICE) for part in (task.X, task.X_test))
-    truth = torch.tensor(task.y_test, device=DEVICE)
+    X, X_test = (torch.tensor(part, device=device) for part in (task.X, task.X_test))
+    truth = torch.tensor(task.y_test, device=device)
     found = []
     for member, state in zip(members, trained.states, strict=True):
-        network = factory().to(DEVICE).eval()
+        network = factory().to(device).eval()
         network.load_state_dict(state)
-        largest = log_phi(network, X[torch.tensor(member.u, device=DEVICE)]).max()
+        largest = log_phi(network, X[torch.tensor(member.u, device=device)]).max()
         positive = log_phi(network, X_test) - largest > np.log(0.5)
         found.append((positive == truth).float().mean().item() * 100)
     return found

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from varpu.exceptions import missing_extra
 
 if TYPE_CHECKING:
-    from varpu import losses, nets, scale, training
+    from varpu import losses, metrics, model_selection, nets, scale, training
+    from varpu.boosting import VPUBoostingClassifier
     from varpu.io import load, save
     from varpu.neural import VPUClassifier, paper_recipe
 
@@ -18,10 +19,13 @@ __version__ = "0.1.0"
 
 __all__ = [
     "VPUClassifier",
+    "VPUBoostingClassifier",
     "paper_recipe",
     "load",
     "save",
     "losses",
+    "metrics",
+    "model_selection",
     "nets",
     "scale",
     "training",
@@ -31,10 +35,13 @@ __all__ = [
 # The module that holds each public name; a submodule holds itself.
 _HOMES = {
     "VPUClassifier": "varpu.neural",
+    "VPUBoostingClassifier": "varpu.boosting",
     "paper_recipe": "varpu.neural",
     "load": "varpu.io",
     "save": "varpu.io",
     "losses": "varpu.losses",
+    "metrics": "varpu.metrics",
+    "model_selection": "varpu.model_selection",
     "nets": "varpu.nets",
     "scale": "varpu.scale",
     "training": "varpu.training",

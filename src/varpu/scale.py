@@ -5,6 +5,7 @@ So a scale is a prior and a prior is a scale.
 """
 
 import warnings
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +27,13 @@ def log_mean_exp(log_values: Scores) -> float:
 
 
 def estimate_prior(
-    scores_p: Scores, scores_u: Scores, delta: float = 0.1, gamma: float = 0.01
+    scores_p: Scores,
+    scores_u: Scores,
+    weight_p: Scores | None = None,
+    weight_u: Scores | None = None,
+    *,
+    delta: float = 0.1,
+    gamma: float = 0.01,
 ) -> float:
     """Share of positives in the marginal by best bin estimation (BBE, Garg et al., 2021).
 
@@ -39,17 +46,91 @@ def estimate_prior(
     ----------
     scores_p, scores_u : arrays
         Scores of positives and of the marginal sample.
+    weight_p, weight_u : arrays, optional
+        How many rows each score stands for.
     delta, gamma : float
         Confidence and slack of the bound, as published.
     """
-    thresholds = np.unique(np.concatenate([scores_p, scores_u]))
-    share_p = 1 - np.searchsorted(np.sort(scores_p), thresholds, side="left") / len(scores_p)
-    share_u = 1 - np.searchsorted(np.sort(scores_u), thresholds, side="left") / len(scores_u)
-    seen = share_p > 0
-    share_p, share_u = share_p[seen], share_u[seen]
-    noise = np.sqrt(np.log(4 / delta) / 2) * (len(scores_u) ** -0.5 + len(scores_p) ** -0.5)
+    weight_p = np.ones(len(scores_p)) if weight_p is None else weight_p
+    weight_u = np.ones(len(scores_u)) if weight_u is None else weight_u
+    return _best_bin(_Tails(scores_p, scores_u), weight_p, weight_u, delta, gamma)
+
+
+def prior_interval(
+    scores_p: Scores,
+    scores_u: Scores,
+    weight_p: Scores | None = None,
+    weight_u: Scores | None = None,
+    *,
+    level: float = 0.9,
+    n_samples: int = 200,
+    seed: int = 0,
+) -> tuple[float, float]:
+    """A bootstrap interval of :func:`estimate_prior`: rows of P and of U are drawn anew.
+
+    It shows the sampling error alone. That no region may hold positives only, which makes every
+    estimate too high, it cannot show.
+    """
+    weight_p = np.ones(len(scores_p)) if weight_p is None else weight_p
+    weight_u = np.ones(len(scores_u)) if weight_u is None else weight_u
+    random, tails = np.random.default_rng(seed), _Tails(scores_p, scores_u)
+    n_p, n_u = round(weight_p.sum()), round(weight_u.sum())
+    found = [
+        _best_bin(
+            tails,
+            random.multinomial(n_p, weight_p / weight_p.sum()).astype(np.float64),
+            random.multinomial(n_u, weight_u / weight_u.sum()).astype(np.float64),
+        )
+        for _ in range(n_samples)
+    ]
+    low, high = np.quantile(found, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
+
+
+class _Tails:
+    """Sorted once: the weight of P and of U that scores at least each threshold."""
+
+    def __init__(self, scores_p: Scores, scores_u: Scores) -> None:
+        scores = np.concatenate([scores_p, scores_u])
+        self._order = np.argsort(-scores, kind="stable")
+        ordered = scores[self._order]
+        self._ends = np.append(np.flatnonzero(ordered[1:] != ordered[:-1]), len(ordered) - 1)
+        self._n_p = len(scores_p)
+
+    def __call__(self, weight_p: Scores, weight_u: Scores) -> tuple[Scores, Scores]:
+        both = np.zeros((2, len(self._order)))
+        both[0, : self._n_p] = weight_p / weight_p.sum()
+        both[1, self._n_p :] = weight_u / weight_u.sum()
+        share_p, share_u = both[:, self._order].cumsum(axis=1)[:, self._ends]
+        return share_p, share_u
+
+
+def _best_bin(
+    tails: _Tails, weight_p: Scores, weight_u: Scores, delta: float = 0.1, gamma: float = 0.01
+) -> float:
+    share_p, share_u = tails(weight_p, weight_u)
+    share_p, share_u = share_p[share_p > 0], share_u[share_p > 0]
+    noise = np.sqrt(np.log(4 / delta) / 2) * (weight_u.sum() ** -0.5 + weight_p.sum() ** -0.5)
     best = np.argmin((share_u + (1 + gamma) * noise) / share_p)
     return float(min(1.0, share_u[best] / share_p[best]))
+
+
+@dataclass(frozen=True)
+class PriorReading:
+    """A prior read off out-of-fold scores, with a 90% interval."""
+
+    prior: float
+    interval: tuple[float, float]
+
+
+def read_prior(
+    log_ratio_p: Scores, log_ratio_u: Scores, weight_p: Scores, weight_u: Scores
+) -> PriorReading:
+    """The prior from out-of-fold scores, with a :class:`ScaleWarning` where it is doubtful."""
+    prior = estimate_prior(log_ratio_p, log_ratio_u, weight_p, weight_u)
+    interval = prior_interval(log_ratio_p, log_ratio_u, weight_p, weight_u)
+    prior = max(prior, 1.0 / float(weight_u.sum()))
+    return PriorReading(prior, interval)
 
 
 def max_scale(log_phi: Scores) -> float:
