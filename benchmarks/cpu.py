@@ -14,8 +14,6 @@ They take turns, seed by seed, so that what else the machine does falls on all a
 """
 
 import argparse
-import json
-import platform
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -25,6 +23,7 @@ import tasks
 import textbook
 import torch
 from gpu import accuracies, shared_settings
+from report import cpu_name, write
 
 from varpu import __version__, paper_recipe
 from varpu.nets import MLP
@@ -54,15 +53,6 @@ def theirs(task: tasks.Task, seed: int) -> tuple[float, float]:
     start = time.perf_counter()
     accuracy = textbook.fit(task, member, shared_settings("avila", "fp32"), net)
     return time.perf_counter() - start, accuracy
-
-
-def cpu_name() -> str:
-    """The processor as Linux names it; elsewhere whatever Python knows."""
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as file:
-            return next(line.split(":")[1].strip() for line in file if "model name" in line)
-    except (OSError, StopIteration):
-        return platform.processor() or platform.machine()
 
 
 def main() -> None:
@@ -100,10 +90,7 @@ def main() -> None:
     for kind, (seconds, accuracy) in means.items():
         faster = means["textbook"][0] / seconds
         print(f"mean: {kind:10s} {seconds:5.1f} s, accuracy {accuracy:.3f}, {faster:.2f} x")
-    if options.out:
-        with open(options.out, "w", encoding="utf-8") as file:
-            json.dump(result, file, indent=1)
-            file.write("\n")
+    write(options.out, result)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ the least held-out L_var, by the paper's rule: Phi above half its maximum over t
 
 import argparse
 import dataclasses
-import json
 import platform
 import sys
 import time
@@ -21,6 +20,7 @@ from collections.abc import Callable
 import numpy as np
 import tasks
 import torch
+from report import write
 from torch import nn
 from torch.nn.functional import logsigmoid
 
@@ -170,10 +170,7 @@ def main() -> None:
             ),
             flush=True,
         )
-    if options.out:
-        with open(options.out, "w", encoding="utf-8") as file:
-            json.dump(results, file, indent=1)
-            file.write("\n")
+    write(options.out, results)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ fit.
 """
 
 import argparse
-import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 import sklearn
-from cpu import cpu_name
+from report import cpu_name, write
 from sklearn.metrics import roc_auc_score
 from tasks import data_dir
 
@@ -127,10 +126,7 @@ def main() -> None:
                 f" {mean['seconds']:.1f} |",
                 flush=True,
             )
-    if options.out:
-        with open(options.out, "w", encoding="utf-8") as file:
-            json.dump(results, file, indent=1)
-            file.write("\n")
+    write(options.out, results)
 
 
 if __name__ == "__main__":

@@ -2,17 +2,21 @@ import os
 from pathlib import Path
 
 import pytest
+import torch
 
 
 def pytest_configure():
     """Give each parallel worker one thread, so that they do not fight over the cores."""
-    if "PYTEST_XDIST_WORKER" not in os.environ:
-        return
-    try:
-        import torch
-    except ImportError:
-        return
-    torch.set_num_threads(1)
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        torch.set_num_threads(1)
+
+
+@pytest.fixture(autouse=True)
+def seeded():
+    """Every test starts from the same state of torch's generator."""
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        yield
 
 
 @pytest.fixture(scope="session")

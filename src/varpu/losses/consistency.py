@@ -5,6 +5,8 @@ mixture of the (known or predicted) values at its ends. The first is the paper's
 others are its ablation (Table 4). The margin term is the alternative of its supplement (Table 12).
 """
 
+import math
+
 import torch
 from torch import Tensor
 from torch.nn.functional import softplus
@@ -82,5 +84,4 @@ def margin(log_phi_p: Tensor, alpha: float) -> Tensor:
     """
     log_phi_p = log_phi_p.clamp(max=_LARGEST_LOG_PHI)
     log_odds_against = torch.log(-torch.expm1(log_phi_p)) - log_phi_p
-    log_alpha = torch.log(torch.as_tensor(alpha, dtype=log_phi_p.dtype, device=log_phi_p.device))
-    return softplus(log_odds_against + log_alpha).mean(dim=-1)
+    return softplus(log_odds_against + math.log(alpha)).mean(dim=-1)

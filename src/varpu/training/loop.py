@@ -27,7 +27,7 @@ class Trained:
     Attributes
     ----------
     states : list of dict
-        One ``state_dict`` a member.
+        One ``state_dict`` a member, on the CPU.
     best_epoch : int array of shape (K,)
     held_out_loss : float array of shape (K,)
         Held-out ``L_var`` at the best epoch; NaN where nothing is held out.
@@ -75,7 +75,7 @@ def train(
         A folder to save to after every epoch and to go on from if a state of the same fit is there.
     """
     device = rows.X.device
-    runs: list[Run] = []
+    results: list[Trained] = []
     gpus = [device] if device.type == "cuda" else []
     with arithmetic(recipe.precision, device), torch.random.fork_rng(devices=gpus):
         stacks = _build(rows, members, recipe, factory)
@@ -89,8 +89,8 @@ def train(
                 held_out = HeldOut(rows, own, recipe)
                 run = Run(step, held_out, Best(stack, held_out.exists))
                 _run(run, recipe, Checkpoint(file, owner), bar)
-                runs.append(run)
-    return _gather(runs)
+                results.append(_result(run))  # the run, and the memory it holds, can go
+    return _joined(results)
 
 
 def _run(run: Run, recipe: Recipe, checkpoint: Checkpoint, bar: EpochBar) -> None:
@@ -131,19 +131,25 @@ def _build(
     return built
 
 
-def _gather(runs: list[Run]) -> Trained:
-    histories = [torch.stack(run.history).double().cpu().numpy() for run in runs]
-    longest = max(len(history) for history in histories)
-    endings = [((0, longest - len(history)), (0, 0), (0, 0)) for history in histories]
+def _result(run: Run) -> Trained:
+    states = run.step.stack.states()
     return Trained(
-        states=[state for run in runs for state in run.step.stack.states()],
-        best_epoch=torch.cat([run.best.epoch for run in runs]).cpu().numpy(),
-        held_out_loss=torch.cat([run.best.loss for run in runs]).double().cpu().numpy(),
-        history=np.concatenate(
-            [
-                np.pad(history, ending, constant_values=np.nan)
-                for history, ending in zip(histories, endings, strict=True)
-            ],
-            axis=2,
-        ),
+        states=[{name: value.cpu() for name, value in state.items()} for state in states],
+        best_epoch=run.best.epoch.cpu().numpy(),
+        held_out_loss=run.best.loss.double().cpu().numpy(),
+        history=torch.stack(run.history).double().cpu().numpy(),
+    )
+
+
+def _joined(results: list[Trained]) -> Trained:
+    longest = max(len(result.history) for result in results)
+    histories = [
+        np.pad(h, ((0, longest - len(h)), (0, 0), (0, 0)), constant_values=np.nan)
+        for h in (result.history for result in results)
+    ]
+    return Trained(
+        states=[state for result in results for state in result.states],
+        best_epoch=np.concatenate([result.best_epoch for result in results]),
+        held_out_loss=np.concatenate([result.held_out_loss for result in results]),
+        history=np.concatenate(histories, axis=2),
     )
