@@ -60,6 +60,37 @@ def test_bbe_is_at_most_one_where_nothing_tells_p_from_u():
     assert scale.estimate_prior(tied, tied) == 1.0
 
 
+@pytest.mark.parametrize("prior", [0.2, 0.6])
+def test_the_interval_holds_the_prior(prior):
+    rng = np.random.default_rng(3)
+    scores_p = rng.normal(3, 1, 400)
+    scores_u = np.where(rng.random(3000) < prior, rng.normal(3, 1, 3000), rng.normal(-3, 1, 3000))
+    low, high = scale.prior_interval(scores_p, scores_u)
+    assert low <= scale.estimate_prior(scores_p, scores_u) <= high
+    assert low - 0.02 <= prior <= high + 0.02
+    assert high - low < 0.15
+
+
+def test_weights_are_copies():
+    rng = np.random.default_rng(4)
+    scores_p, scores_u = rng.normal(1, 1, 60), rng.normal(0, 1, 200)
+    weight_p, weight_u = rng.integers(1, 4, 60), rng.integers(1, 4, 200)
+    weighted = scale.estimate_prior(scores_p, scores_u, weight_p * 1.0, weight_u * 1.0)
+    copied = scale.estimate_prior(np.repeat(scores_p, weight_p), np.repeat(scores_u, weight_u))
+    assert weighted == pytest.approx(copied)
+
+
+def test_a_well_supported_reading_has_no_warning():
+    rng = np.random.default_rng(5)
+    truth = rng.random(4000) < 0.3
+    log_ratio = np.where(truth, np.log(1 / 0.3), -6.0) + rng.normal(0, 0.01, 4000)
+    labelled = truth & (rng.random(4000) < 0.3)
+    weight = np.ones(4000)
+    reading = scale.read_prior(log_ratio[labelled], log_ratio, weight[labelled], weight)
+    assert reading.prior == pytest.approx(0.3, abs=0.03)
+    assert reading.interval[0] <= reading.prior <= reading.interval[1]
+
+
 def test_few_held_out_positives_are_warned_about():
     rng = np.random.default_rng(0)
     with pytest.warns(ScaleWarning, match="10 held-out positives"):

@@ -17,6 +17,7 @@ SCALES = ("max", "quantile", "prior")
 _QUANTILE = 0.95
 # Below this many held-out positives the prior's error is of the order of the prior itself.
 _FEW_POSITIVES = 30
+_WIDE_INTERVAL = 0.25
 
 Scores = NDArray[np.float64]
 
@@ -126,11 +127,30 @@ class PriorReading:
 def read_prior(
     log_ratio_p: Scores, log_ratio_u: Scores, weight_p: Scores, weight_u: Scores
 ) -> PriorReading:
-    """The prior from out-of-fold scores, with a :class:`ScaleWarning` where it is doubtful."""
+    """The prior from out-of-fold log-ratios, with a :class:`ScaleWarning` where it is doubtful.
+
+    ``1 / E_P[f_P/f]`` is an upper bound of the prior that is tight where classes do not overlap; an
+    estimate far above it contradicts the scores it was read from.
+    """
     prior = estimate_prior(log_ratio_p, log_ratio_u, weight_p, weight_u)
-    interval = prior_interval(log_ratio_p, log_ratio_u, weight_p, weight_u)
     prior = max(prior, 1.0 / float(weight_u.sum()))
-    return PriorReading(prior, interval)
+    low, high = prior_interval(log_ratio_p, log_ratio_u, weight_p, weight_u)
+    bound = float(weight_p.sum() / (weight_p @ np.exp(log_ratio_p)))
+    doubts = []
+    if weight_p.sum() < _FEW_POSITIVES:
+        doubts.append(f"it rests on {weight_p.sum():g} labelled positives")
+    if high - low > _WIDE_INTERVAL:
+        doubts.append(f"its 90% interval is {low:.2f} to {high:.2f}")
+    if prior > bound + _WIDE_INTERVAL:
+        doubts.append(f"the scores themselves allow at most {bound:.2f}")
+    if doubts:
+        warnings.warn(
+            f"the prior {prior:.3f}, and with it every probability, is not to be trusted:"
+            f" {'; '.join(doubts)}. The ranking is not affected; give prior= if you know it",
+            ScaleWarning,
+            stacklevel=4,  # the caller of fit
+        )
+    return PriorReading(prior, (low, high))
 
 
 def max_scale(log_phi: Scores) -> float:

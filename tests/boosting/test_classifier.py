@@ -10,7 +10,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import varpu
 from varpu import VPUBoostingClassifier
-from varpu.exceptions import PUInputError
+from varpu.exceptions import PUInputError, ScaleWarning
 
 QUICK = {"max_rounds": 60, "n_jobs": 1, "random_state": 0}
 
@@ -23,6 +23,8 @@ def two_gaussians(n, prior=0.4, distance=3.0, labelled=0.4, seed=0):
     return X, truth, (truth & (rng.random(n) < labelled)).astype(int)
 
 
+# The checks' tables are tiny, and the classifier says so.
+@pytest.mark.filterwarnings("ignore::varpu.exceptions.ScaleWarning")
 @parametrize_with_checks([VPUBoostingClassifier()])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
@@ -89,6 +91,15 @@ def test_a_labelled_row_with_an_unlabelled_copy_is_never_parted():
     model = VPUBoostingClassifier(**QUICK).fit(doubled, labels)
     scores = model.out_of_fold_log_ratio_
     np.testing.assert_array_equal(scores[:300][y == 1], scores[300:])
+
+
+def test_five_positives_work_and_are_warned_about():
+    X, truth, _ = two_gaussians(500, distance=5.0)
+    y = np.zeros(500, dtype=int)
+    y[np.flatnonzero(truth)[:5]] = 1
+    with pytest.warns(ScaleWarning, match="rests on 5 labelled positives"):
+        model = VPUBoostingClassifier(**QUICK).fit(X, y)
+    assert np.isfinite(model.decision_function(X)).all()
 
 
 def test_missing_values_and_categories():
