@@ -45,7 +45,7 @@ bench-uci: setup  ## Measure accuracy on the paper's UCI tasks
 TORCH := torch==2.13.0
 pins: setup  ## Compile requirements.txt anew from pyproject.toml
 	$(BIN)/pip-compile --quiet --all-extras --strip-extras --allow-unsafe --no-header --no-annotate \
-		--no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-emit-options \
+		--no-emit-options \
 		--upgrade --upgrade-package '$(TORCH)' --output-file requirements.txt pyproject.toml
 	sed -i.bak -e 's/^torch==.*/$(TORCH)/' -e '/^#/d' -e '/^$$/d' requirements.txt && rm requirements.txt.bak
 
