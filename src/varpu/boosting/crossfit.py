@@ -7,6 +7,7 @@ prior read off them would be too low.
 
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import lightgbm
@@ -16,6 +17,9 @@ from scipy.special import expit, log_expit
 
 from varpu.boosting.objective import variational_derivatives
 from varpu.boosting.rows import WeightedRows, take_rows
+
+# Rounds a fold grows before the folds meet: handing over more often costs more than it saves.
+_ROUNDS_AT_ONCE = 8
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -79,15 +83,19 @@ def _grow_in_step(
 ) -> GrownTrees:
     log_ratio = np.empty(len(rows.weight_p))
     best = GrownTrees([], np.empty(0), 0, log_ratio, np.inf, [])
-    for n_trees in range(1, max_rounds + 1):
-        for member, scores in zip(members, pool.map(_Member.grow, members), strict=True):
-            log_ratio[member.held_out] = scores
-        loss = weighted_loss(log_ratio, rows.weight_p, rows.weight_u)
-        best.history.append(loss)
-        if loss < best.loss:
-            best.loss, best.round, best.log_ratio = loss, n_trees, log_ratio.copy()
-            best.log_means = np.array([member.log_mean for member in members])
-        elif n_trees - best.round >= patience or all(member.is_done for member in members):
+    for first in range(0, max_rounds, _ROUNDS_AT_ONCE):
+        grow_on = partial(_Member.grow, n_rounds=min(_ROUNDS_AT_ONCE, max_rounds - first))
+        for grown in zip(*pool.map(grow_on, members), strict=True):
+            for member, (scores, _) in zip(members, grown, strict=True):
+                log_ratio[member.held_out] = scores
+            loss = weighted_loss(log_ratio, rows.weight_p, rows.weight_u)
+            best.history.append(loss)
+            if loss < best.loss:
+                best.loss, best.round = loss, len(best.history)
+                best.log_ratio = log_ratio.copy()
+                best.log_means = np.array([log_mean for _, log_mean in grown])
+        waited = len(best.history) - best.round
+        if waited >= patience or all(member.is_done for member in members):
             break
     best.boosters = [member.booster.free_dataset() for member in members]
     return best
@@ -102,7 +110,7 @@ def grow_on_all(rows: WeightedRows, params: dict[str, Any], n_trees: int) -> lig
     everything = np.arange(len(rows.weight_p))
     member = _Member(rows, everything, everything[:0], params)
     for _ in range(n_trees):
-        member.grow()
+        member.add_tree()
     return member.booster.free_dataset()
 
 
@@ -120,7 +128,6 @@ class _Member:
     ) -> None:
         self.held_out = held_out
         self.is_done = False
-        self.log_mean = 0.0
         self._weight_p, self._weight_u = rows.weight_p[trained], rows.weight_u[trained]
         data = lightgbm.Dataset(take_rows(rows.X, trained), params=params)
         self.booster = lightgbm.Booster({**params, "objective": "none"}, data)
@@ -129,16 +136,23 @@ class _Member:
             other = lightgbm.Dataset(take_rows(rows.X, held_out), reference=data, params=params)
             self.booster.add_valid(other, "held out")
 
-    def grow(self) -> Floats:
-        """Add a tree; returns ``log f_P/f`` of the held-out rows."""
+    def grow(self, n_rounds: int) -> list[tuple[Floats, float]]:
+        """Add trees; after each, held-out ``log f_P/f`` and the log-mean it is scaled by."""
+        return [self._grow_one() for _ in range(n_rounds)]
+
+    def add_tree(self) -> None:
+        """One more tree, unless no split gains anything any more."""
         if not self.is_done:
             self.is_done = self.booster.update(fobj=self._objective)
+
+    def _grow_one(self) -> tuple[Floats, float]:
+        self.add_tree()
         # LightGBM shows its running scores to evaluation functions; predict would start afresh.
         self.booster.eval_train(feval=self._note("trained"))
         self.booster.eval_valid(feval=self._note("held out"))
         mean = self._weight_u @ expit(self._scores["trained"]) / self._weight_u.sum()
-        self.log_mean = float(np.log(mean))
-        return log_expit(self._scores.get("held out", np.empty(0))) - self.log_mean
+        log_mean = float(np.log(mean))
+        return log_expit(self._scores["held out"]) - log_mean, log_mean
 
     def _objective(self, scores: Floats, data: Any) -> tuple[Floats, Floats]:
         return variational_derivatives(scores, self._weight_p, self._weight_u)
