@@ -1,6 +1,6 @@
 """One member of the Avila recipe on the CPU: varpu beside a textbook loop, in one run.
 
-    VARPU_DATA=... python benchmarks/cpu.py [--seeds 2] [--out FILE]
+    VARPU_DATA=... python benchmarks/cpu.py [--seeds 2] [--first-seed 0] [--out FILE]
 
 All train the same network with the same settings on the same split, and report the test accuracy
 at the epoch with the least held-out L_var:
@@ -58,6 +58,7 @@ def theirs(task: tasks.Task, seed: int) -> tuple[float, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--out", help="write the numbers here too, as JSON")
     options = parser.parse_args()
     task = tasks.avila()
@@ -67,14 +68,15 @@ def main() -> None:
         "early stop": lambda seed: ours(task, seed, patience=10),
     }
     runs: dict[str, list[tuple[float, float]]] = {kind: [] for kind in kinds}
-    for seed in range(options.seeds):
+    for seed in range(options.first_seed, options.first_seed + options.seeds):
         for kind, run in kinds.items():
             runs[kind].append(run(seed))
             seconds, accuracy = runs[kind][-1]
             print(f"seed {seed}: {kind:10s} {seconds:5.1f} s, accuracy {accuracy:.3f}", flush=True)
     means = {kind: np.mean(found, axis=0) for kind, found in runs.items()}
     result = {
-        "command": f"python benchmarks/cpu.py --seeds {options.seeds}",
+        "command": f"python benchmarks/cpu.py --seeds {options.seeds}"
+        f" --first-seed {options.first_seed}",
         "hardware": f"{torch.get_num_threads()} threads of {cpu_name()}",
         "versions": {"varpu": __version__, "torch": torch.__version__, "numpy": np.__version__},
         "seeds": options.seeds,
@@ -82,6 +84,7 @@ def main() -> None:
             kind: {
                 "seconds": seconds,
                 "accuracy": accuracy,
+                "accuracies": [round(found, 4) for _, found in runs[kind]],
                 "times faster than textbook": means["textbook"][0] / seconds,
             }
             for kind, (seconds, accuracy) in means.items()
