@@ -10,10 +10,13 @@ at the epoch with the least held-out L_var:
 * ``early stop``: the same with the default patience of ``VPUClassifier``, which stops 10 epochs
   after the best one.
 
+``--summarize FILE ...`` puts the files of several runs together instead.
+
 They take turns, seed by seed, so that what else the machine does falls on all alike.
 """
 
 import argparse
+import json
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -55,12 +58,34 @@ def theirs(task: tasks.Task, seed: int) -> tuple[float, float]:
     return time.perf_counter() - start, accuracy
 
 
+def summarize(files: list[str]) -> None:
+    """Mean seconds and accuracy over several runs, and the difference to the textbook's."""
+    runs = []
+    for file in files:
+        with open(file, encoding="utf-8") as opened:
+            runs.append(json.load(opened))
+    book_seconds = np.mean([run["textbook"]["seconds"] for run in runs])
+    book = np.concatenate([run["textbook"]["accuracies"] for run in runs])
+    for kind in ("textbook", "same steps", "early stop"):
+        seconds = np.mean([run[kind]["seconds"] for run in runs])
+        found = np.concatenate([run[kind]["accuracies"] for run in runs])
+        error = np.std(found - book, ddof=1) / np.sqrt(len(book))
+        print(
+            f"{kind:10s} {seconds:5.1f} s, {book_seconds / seconds:.2f} x, {len(found)} seeds,"
+            f" accuracy {found.mean():.4f}, difference {np.mean(found - book):+.4f} ± {error:.4f}"
+        )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--out", help="write the numbers here too, as JSON")
+    parser.add_argument("--summarize", nargs="+", metavar="FILE", help="of what --out wrote")
     options = parser.parse_args()
+    if options.summarize:
+        summarize(options.summarize)
+        return
     task = tasks.avila()
     kinds: dict[str, Callable[[int], tuple[float, float]]] = {
         "textbook": lambda seed: theirs(task, seed),

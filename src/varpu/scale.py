@@ -52,8 +52,7 @@ def estimate_prior(
     delta, gamma : float
         Confidence and slack of the bound, as published.
     """
-    weight_p = np.ones(len(scores_p)) if weight_p is None else weight_p
-    weight_u = np.ones(len(scores_u)) if weight_u is None else weight_u
+    weight_p, weight_u = _or_ones(weight_p, scores_p), _or_ones(weight_u, scores_u)
     return _best_bin(_Tails(scores_p, scores_u), weight_p, weight_u, delta, gamma)
 
 
@@ -72,8 +71,7 @@ def prior_interval(
     It shows the sampling error alone. That no region may hold positives only, which makes every
     estimate too high, it cannot show.
     """
-    weight_p = np.ones(len(scores_p)) if weight_p is None else weight_p
-    weight_u = np.ones(len(scores_u)) if weight_u is None else weight_u
+    weight_p, weight_u = _or_ones(weight_p, scores_p), _or_ones(weight_u, scores_u)
     random, tails = np.random.default_rng(seed), _Tails(scores_p, scores_u)
     n_p, n_u = round(weight_p.sum()), round(weight_u.sum())
     found = [
@@ -86,6 +84,10 @@ def prior_interval(
     ]
     low, high = np.quantile(found, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
+
+
+def _or_ones(weight: Scores | None, scores: Scores) -> Scores:
+    return np.ones(len(scores)) if weight is None else weight
 
 
 class _Tails:

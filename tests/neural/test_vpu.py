@@ -1,5 +1,7 @@
 """VPUClassifier: the contract, Algorithm 1, both scenarios, bad input."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -61,6 +63,14 @@ def test_predict_proba_decision_and_ratio_agree(fitted):
     np.testing.assert_allclose(shift, shift[0])
     scaled = np.exp(model.log_ratio(X) + model.log_mean_phi_) / model.scale_
     np.testing.assert_allclose(proba, np.minimum(scaled, 1))
+
+
+def test_predictions_in_threads_do_not_disturb_each_other(fitted):
+    model, X, _, _ = fitted
+    alone = model.predict_proba(X)
+    with ThreadPoolExecutor(4) as pool:
+        for proba in pool.map(model.predict_proba, [X] * 16):
+            np.testing.assert_array_equal(proba, alone)
 
 
 def test_the_paper_s_normalisation_and_decision_rule():

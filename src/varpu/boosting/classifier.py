@@ -58,7 +58,7 @@ class VPUBoostingClassifier(BasePUClassifier):
     Attributes
     ----------
     boosters_ : list of lightgbm.Booster
-        One a fold; ``predict`` takes the mean of their log-ratios.
+        One a fold; ``predict`` takes the mean of their log-ratios after ``best_round_`` trees.
     booster_ : lightgbm.Booster
         One booster of ``best_round_`` trees on all rows: a single model to inspect or to explain,
         which ``predict`` does not use.
@@ -152,7 +152,10 @@ class VPUBoostingClassifier(BasePUClassifier):
         )
         random = check_random_state(self.random_state)
         fold = self._folds(rows, random)
-        trees = self._grow(rows, fold, random)
+        params = self._lightgbm_params(int(random.randint(2**31 - 1)))
+        n_threads = effective_n_jobs(-1 if self.n_jobs is None else self.n_jobs)
+        trees = grow(rows, fold, params, self.max_rounds, self.early_stopping_rounds, n_threads)
+        self.booster_ = grow_on_all(rows, params, trees.round)
         self.out_of_fold_log_ratio_ = np.full(len(used), np.nan)
         self.out_of_fold_log_ratio_[used] = trees.log_ratio[rows.number]
         self._take_over(trees, rows)
@@ -212,10 +215,8 @@ class VPUBoostingClassifier(BasePUClassifier):
             )
         return deal(positive, np.arange(len(positive)), np.ones((n_folds, 2)), random)
 
-    def _grow(
-        self, rows: WeightedRows, fold: NDArray[np.int64], random: np.random.RandomState
-    ) -> GrownTrees:
-        self._params = {
+    def _lightgbm_params(self, seed: int) -> dict[str, Any]:
+        return {
             "learning_rate": self.learning_rate,
             "num_leaves": self.num_leaves,
             "min_data_in_leaf": self.min_child_samples,
@@ -223,7 +224,7 @@ class VPUBoostingClassifier(BasePUClassifier):
             "bagging_fraction": self.subsample,
             "bagging_freq": 1,
             "feature_fraction": self.colsample_bytree,
-            "seed": int(random.randint(2**31 - 1)),
+            "seed": seed,
             "deterministic": True,
             "force_row_wise": True,
             # Small tables: LightGBM would else drop columns with few distinct values.
@@ -232,14 +233,6 @@ class VPUBoostingClassifier(BasePUClassifier):
             "verbose": -1,
             "num_threads": 1,
         }
-        return grow(
-            rows,
-            fold,
-            self._params,
-            self.max_rounds,
-            self.early_stopping_rounds,
-            effective_n_jobs(-1 if self.n_jobs is None else self.n_jobs),
-        )
 
     def _take_over(self, trees: GrownTrees, rows: WeightedRows) -> None:
         self._trees = trees
@@ -247,7 +240,6 @@ class VPUBoostingClassifier(BasePUClassifier):
         self.best_round_ = trees.round
         self.held_out_loss_ = trees.loss
         self.history_ = pd.DataFrame({"held_out_loss": trees.history})
-        self.booster_ = grow_on_all(rows, self._params, trees.round)
         gain = self.booster_.feature_importance("gain").astype(np.float64)
         self.feature_importances_ = gain / (gain.sum() or 1.0)
         positive = rows.weight_p > 0

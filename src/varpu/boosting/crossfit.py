@@ -27,7 +27,7 @@ Rows = NDArray[np.int64]
 
 @dataclass
 class GrownTrees:
-    """One booster a fold, all cut at the same round.
+    """One booster a fold, all used up to the same round.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class GrownTrees:
     log_means : array of shape (folds,)
         ``log E_U[Phi]`` over each booster's training rows, which makes its score a density ratio.
     round : int
-        The number of trees, chosen by the pooled loss.
+        The number of trees to use, chosen by the pooled loss; the boosters hold more.
     log_ratio : array of shape (n,)
         Out-of-fold ``log f_P/f`` of every row.
     loss : float

@@ -1,6 +1,7 @@
 """The variational classifier (VPU)."""
 
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -323,14 +324,14 @@ class VPUClassifier(BasePUClassifier):
         # In float64 a row's score does not depend on the rows it is scored with. Images are large
         # and keep the type they were trained in.
         dtype = torch.float64 if isinstance(self.module_, MLP) else torch.float32
-        module = self.module_.to(device, dtype)
+        # A copy: to move the model itself would break a prediction in another thread.
+        module = deepcopy(self.module_).to(device, dtype)
         scores = []
         with torch.no_grad():
             for start in range(0, len(table), _SCORED_AT_ONCE):
                 part = torch.tensor(table[start : start + _SCORED_AT_ONCE], device=device)
                 inputs = pixels_to_unit(part).to(dtype)
                 scores.append(logsigmoid(logit(module(inputs)).double()).cpu().numpy())
-        self.module_ = module.to("cpu", torch.float32)
         return np.concatenate(scores)
 
 
