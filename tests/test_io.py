@@ -3,6 +3,7 @@
 import pickle
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,7 @@ from sklearn.linear_model import LogisticRegression
 
 import varpu
 from varpu import VPUClassifier
-from varpu.exceptions import ModelFileError, PUInputError
+from varpu.exceptions import ModelFileError, PUInputError, ScaleWarning
 
 
 def make_model(**settings):
@@ -22,12 +23,17 @@ def make_model(**settings):
     X = pd.DataFrame(rng.normal(size=(200, 3)), columns=["a", "b", "c"])
     y = np.where((X["a"] > 0.5) & (np.arange(200) % 2 == 0), "yes", "no")
     model = VPUClassifier(hidden=(16,), epochs=2, batch_size=32, random_state=0, **settings)
-    return model.fit(X, y), X
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ScaleWarning)  # two epochs, and next to no rows
+        return model.fit(X, y), X
 
 
-@pytest.fixture(scope="module")
-def saved(tmp_path_factory):
-    model, X = make_model(validation_fraction=(5, 40))
+@pytest.fixture(scope="module", params=["cross-fitted", "Algorithm 1"])
+def saved(tmp_path_factory, request):
+    if request.param == "cross-fitted":
+        model, X = make_model(lam=(0.1, 1.0, 10.0))
+    else:
+        model, X = make_model(cv=None, validation_fraction=(5, 40))
     path = tmp_path_factory.mktemp("models") / "model.varpu"
     varpu.save(model, path)
     return path, model, X
@@ -39,10 +45,23 @@ def test_round_trip(saved):
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
     assert again.get_params() == model.get_params()
-    assert again.prior_ == model.prior_
-    assert again.best_epoch_ == model.best_epoch_
+    np.testing.assert_array_equal(again.log_ratio(X), model.log_ratio(X))
+    for name in ("prior_", "prior_interval_", "lam_", "best_epoch_", "held_out_loss_", "scale_"):
+        assert getattr(again, name) == getattr(model, name)
+    for name in ("lam_weights_", "out_of_fold_log_ratio_", "mean_", "std_"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(model, name))
+    assert len(again.modules_) == len(model.modules_)
+    for one, other in zip(again.modules_, model.modules_, strict=True):
+        assert not one.training
+        for name, value in other.state_dict().items():
+            assert torch.equal(one.state_dict()[name], value)
     assert list(again.feature_names_in_) == ["a", "b", "c"]
     pd.testing.assert_frame_equal(again.history_, model.history_)
+
+
+def test_a_model_that_was_read_is_the_model_in_all_that_is_kept(saved):
+    path, model, _ = saved
+    assert vars(varpu.load(path)).keys() == vars(model).keys()
 
 
 def test_a_fresh_process_reads_it(saved):
@@ -62,7 +81,13 @@ def test_images_and_no_held_out_rows(tmp_path):
     rng = np.random.default_rng(0)
     images = rng.integers(0, 256, (40, 1, 28, 28), dtype=np.uint8)
     model = VPUClassifier(
-        epochs=1, steps_per_epoch=2, batch_size=16, validation_fraction=0, random_state=0
+        cv=None,
+        scale="max",
+        validation_fraction=0,
+        epochs=1,
+        steps_per_epoch=2,
+        batch_size=16,
+        random_state=0,
     ).fit(images, np.arange(40) % 3 == 0)
     varpu.save(model, tmp_path / "m.varpu")
     again = varpu.load(tmp_path / "m.varpu")

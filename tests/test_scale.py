@@ -22,7 +22,7 @@ def test_max_and_quantile():
 
 def test_a_scale_is_a_prior_and_a_prior_is_a_scale():
     phi = np.array([0.05, 0.1, 0.15, 0.1])
-    found = scale.prior_scale(np.log(phi), prior=0.4)
+    found = scale.prior_scale(scale.log_mean_exp(np.log(phi)), prior=0.4)
     assert found == pytest.approx(0.1 / 0.4)
     assert scale.mean_probability(np.log(phi), found) == pytest.approx(0.4)  # none is clipped
 
@@ -91,9 +91,69 @@ def test_a_well_supported_reading_has_no_warning():
     assert reading.interval[0] <= reading.prior <= reading.interval[1]
 
 
-def test_few_held_out_positives_are_warned_about():
+def read(log_ratio_p, log_ratio_u):
+    return scale.read_prior(
+        log_ratio_p, log_ratio_u, np.ones(len(log_ratio_p)), np.ones(len(log_ratio_u))
+    )
+
+
+def bound(log_ratio_p):
+    return 1 / np.exp(log_ratio_p).mean()
+
+
+def test_few_positives_are_warned_about_and_nothing_else_changes():
     rng = np.random.default_rng(0)
-    with pytest.warns(ScaleWarning, match="10 held-out positives"):
-        scale.held_out_prior(rng.normal(3, 1, 10), rng.normal(0, 2, 500))
-    with pytest.raises(PUInputError, match="none are held out"):
-        scale.held_out_prior(np.empty(0), rng.normal(0, 2, 500))
+    scores_p, scores_u = rng.normal(1, 0.1, 10), rng.normal(0, 1, 500)
+    with pytest.warns(ScaleWarning, match="rests on 10 labelled positives") as caught:
+        reading = read(scores_p, scores_u)
+    assert reading.prior == scale.estimate_prior(scores_p, scores_u)
+    assert reading.interval == scale.prior_interval(scores_p, scores_u)
+    assert caught[0].filename == __file__  # it points at the user's line, not into the package
+
+
+def test_tied_scores_give_the_upper_bound():
+    """A saturated network: six positives in ten have its largest score, and a third of all."""
+    rng = np.random.default_rng(1)
+    scores_p = np.where(np.arange(100) < 60, 1.0, rng.normal(-1, 1, 100))
+    scores_u = np.where(np.arange(900) < 300, 1.0, rng.normal(-2, 1, 900))
+    with pytest.warns(ScaleWarning, match="one and the same score; so it is the upper bound"):
+        reading = read(scores_p, scores_u)
+    assert reading.prior == pytest.approx(bound(scores_p))
+    assert reading.interval[0] <= reading.prior <= reading.interval[1]
+    assert reading.prior != pytest.approx(scale.estimate_prior(scores_p, scores_u), abs=0.01)
+
+
+@pytest.mark.parametrize("edge", ["none", "all"])
+def test_an_estimate_at_the_edge_gives_the_upper_bound(edge):
+    rng = np.random.default_rng(2)
+    scores_p = rng.normal(0.5, 0.1, 200)
+    # All positives above all of the marginal, or no positive above any of it.
+    scores_u = rng.normal(-9 if edge == "none" else 9, 0.1, 1000)
+    with pytest.warns(
+        ScaleWarning, match=f"estimation: {edge == 'all':.3f}\\); so it is the upper"
+    ):
+        reading = read(scores_p, scores_u)
+    assert reading.prior == pytest.approx(bound(scores_p))
+    assert reading.interval[0] < reading.prior < reading.interval[1]
+
+
+def test_the_upper_bound_is_itself_between_a_row_and_all_of_them():
+    tied = np.full(50, 800.0)
+    with pytest.warns(ScaleWarning):
+        assert read(tied, np.zeros(200)).prior == 1 / 200
+    with pytest.warns(ScaleWarning):
+        assert read(-tied, np.zeros(200)).prior == 1.0
+
+
+def test_an_estimate_above_what_the_scores_allow_is_warned_about():
+    rng = np.random.default_rng(3)
+    scores_p, scores_u = rng.normal(2, 1, 400), rng.normal(1.5, 1, 4000)
+    with pytest.warns(ScaleWarning, match="allow at most 0.0"):
+        assert read(scores_p, scores_u).prior == scale.estimate_prior(scores_p, scores_u)
+
+
+def test_nothing_to_read_from():
+    some = np.zeros(3)
+    for scores_p, scores_u in ((np.empty(0), some), (some, np.empty(0))):
+        with pytest.raises(PUInputError, match="give prior=, or hold rows out"):
+            read(scores_p, scores_u)

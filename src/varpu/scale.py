@@ -4,8 +4,11 @@ The variational loss leaves the scale of ``Phi`` open: ``Phi = c Phi*`` with ``c
 So a scale is a prior and a prior is a scale.
 """
 
+import sys
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,11 +75,22 @@ def prior_interval(
     estimate too high, it cannot show.
     """
     weight_p, weight_u = _or_ones(weight_p, scores_p), _or_ones(weight_u, scores_u)
-    random, tails = np.random.default_rng(seed), _Tails(scores_p, scores_u)
+    estimate = partial(_best_bin, _Tails(scores_p, scores_u))
+    return _interval(estimate, weight_p, weight_u, level, n_samples, seed)
+
+
+def _interval(
+    estimate: Callable[[Scores, Scores], float],
+    weight_p: Scores,
+    weight_u: Scores,
+    level: float = 0.9,
+    n_samples: int = 200,
+    seed: int = 0,
+) -> tuple[float, float]:
+    random = np.random.default_rng(seed)
     n_p, n_u = round(weight_p.sum()), round(weight_u.sum())
     found = [
-        _best_bin(
-            tails,
+        estimate(
             random.multinomial(n_p, weight_p / weight_p.sum()).astype(np.float64),
             random.multinomial(n_u, weight_u / weight_u.sum()).astype(np.float64),
         )
@@ -120,7 +134,7 @@ def _best_bin(
 
 @dataclass(frozen=True)
 class PriorReading:
-    """A prior read off out-of-fold scores, with a 90% interval."""
+    """A prior read off scores of rows that were not trained on, with a 90% interval."""
 
     prior: float
     interval: tuple[float, float]
@@ -129,30 +143,79 @@ class PriorReading:
 def read_prior(
     log_ratio_p: Scores, log_ratio_u: Scores, weight_p: Scores, weight_u: Scores
 ) -> PriorReading:
-    """The prior from out-of-fold log-ratios, with a :class:`ScaleWarning` where it is doubtful.
+    """The prior from held-out log-ratios, with a :class:`ScaleWarning` where it is doubtful.
 
-    ``1 / E_P[f_P/f]`` is an upper bound of the prior that is tight where classes do not overlap; an
-    estimate far above it contradicts the scores it was read from.
+    It is :func:`estimate_prior`. Two things make that worthless: scores that are tied, as a
+    saturated network's are, leave no ranks to read; and an estimate of none or all of the sample
+    has found no threshold at all. Then ``1 / E_P[f_P/f]`` stands in. As ``prior * f_P/f`` is a
+    probability it is never below the prior, and it is the prior where classes do not overlap.
+
+    Parameters
+    ----------
+    log_ratio_p, log_ratio_u : arrays
+        ``log f_P/f`` of positives and of the marginal sample, by models that did not see them.
+    weight_p, weight_u : arrays
+        How many rows each score stands for.
+
+    Raises
+    ------
+    PUInputError
+        If there are no positives or no rows of the marginal.
     """
-    prior = estimate_prior(log_ratio_p, log_ratio_u, weight_p, weight_u)
-    prior = max(prior, 1.0 / float(weight_u.sum()))
-    low, high = prior_interval(log_ratio_p, log_ratio_u, weight_p, weight_u)
-    bound = float(weight_p.sum() / (weight_p @ np.exp(log_ratio_p)))
+    if len(log_ratio_p) == 0 or len(log_ratio_u) == 0:
+        raise PUInputError(
+            "a prior is read off rows that were held out, of both kinds; there are"
+            f" {len(log_ratio_p)} labelled and {len(log_ratio_u)} marginal ones: give prior=, or"
+            " hold rows out"
+        )
+    least = 1.0 / float(weight_u.sum())
+    estimate = partial(_best_bin, _Tails(log_ratio_p, log_ratio_u))
+    upper = partial(_upper_bound, log_ratio_p)
+    prior, bound = estimate(weight_p, weight_u), upper(weight_p, weight_u)
     doubts = []
+    if _largest_tie(log_ratio_p, weight_p) > 0.5:
+        doubts.append("most labelled positives have one and the same score")
+    elif not least < prior < 1 - least:
+        doubts.append(f"no score tells positives from the rest (best bin estimation: {prior:.3f})")
+    if doubts:
+        doubts.append("so it is the upper bound 1 / E_P[f_P/f]")
+        prior, estimate = bound, upper
+    elif prior > bound + _WIDE_INTERVAL:
+        doubts.append(f"the scores themselves allow at most {bound:.2f}")
+    low, high = (max(end, least) for end in _interval(estimate, weight_p, weight_u))
     if weight_p.sum() < _FEW_POSITIVES:
         doubts.append(f"it rests on {weight_p.sum():g} labelled positives")
     if high - low > _WIDE_INTERVAL:
         doubts.append(f"its 90% interval is {low:.2f} to {high:.2f}")
-    if prior > bound + _WIDE_INTERVAL:
-        doubts.append(f"the scores themselves allow at most {bound:.2f}")
+    reading = PriorReading(max(prior, least), (low, high))
     if doubts:
         warnings.warn(
-            f"the prior {prior:.3f}, and with it every probability, is not to be trusted:"
+            f"the prior {reading.prior:.3f}, and with it every probability, is not to be trusted:"
             f" {'; '.join(doubts)}. The ranking is not affected; give prior= if you know it",
             ScaleWarning,
-            stacklevel=4,  # the caller of fit
+            stacklevel=_levels_up_to_the_user(),
         )
-    return PriorReading(prior, (low, high))
+    return reading
+
+
+def _upper_bound(log_ratio_p: Scores, weight_p: Scores, weight_u: Scores) -> float:
+    """``min(1, 1 / E_P[f_P/f])``; a function of both weights as the other estimate is."""
+    log_mean = logsumexp(log_ratio_p, b=weight_p) - np.log(weight_p.sum())
+    return float(np.exp(min(0.0, -log_mean)))
+
+
+def _largest_tie(scores: Scores, weight: Scores) -> float:
+    """The share of the rows that have the commonest score."""
+    _, value = np.unique(scores, return_inverse=True)
+    return float(np.bincount(value, weight).max() / weight.sum())
+
+
+def _levels_up_to_the_user() -> int:
+    """How far up the calls to the first line that is not of this package: the caller of fit."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back and frame.f_globals.get("__name__", "").split(".")[0] == "varpu":
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def max_scale(log_phi: Scores) -> float:
@@ -165,27 +228,9 @@ def quantile_scale(log_phi_p: Scores) -> float:
     return float(np.exp(np.quantile(log_phi_p, _QUANTILE)))
 
 
-def prior_scale(log_phi_u: Scores, prior: float) -> float:
-    """The scale that a prior implies, ``E_U[Phi] / prior``."""
-    return float(np.exp(log_mean_exp(log_phi_u) - np.log(prior)))
-
-
-def held_out_prior(log_phi_p: Scores, log_phi_u: Scores) -> float:
-    """:func:`estimate_prior` on held-out rows, with a warning where it cannot be trusted."""
-    if len(log_phi_p) == 0 or len(log_phi_u) == 0:
-        raise PUInputError(
-            'scale="prior" estimates the prior on held-out rows, but none are held out;'
-            " give prior= or a validation_fraction above 0"
-        )
-    prior = max(estimate_prior(log_phi_p, log_phi_u), 1.0 / len(log_phi_u))
-    if len(log_phi_p) < _FEW_POSITIVES:
-        warnings.warn(
-            f"the prior {prior:.3f} was estimated from {len(log_phi_p)} held-out positives, fewer"
-            f" than {_FEW_POSITIVES}: give prior= if you know it",
-            ScaleWarning,
-            stacklevel=2,
-        )
-    return prior
+def prior_scale(log_mean_phi: float, prior: float) -> float:
+    """The scale that a prior implies, ``E_U[Phi] / prior``, from ``log E_U[Phi]``."""
+    return float(np.exp(log_mean_phi - np.log(prior)))
 
 
 def mean_probability(log_phi_u: Scores, scale: float) -> float:

@@ -29,6 +29,7 @@ def test_settings_are_the_published_ones(name):
     assert (recipe["lr_milestones"], recipe["lr_decay"]) == ((19, 39), 0.5)
     assert (recipe["alpha"], recipe["penalty"], recipe["scale"]) == (0.3, "mixup", "max")
     assert recipe["patience"] is None
+    assert recipe["cv"] is None  # one split and one network, as in Algorithm 1
     VPUClassifier(**recipe)._check_params()
 
 

@@ -92,6 +92,25 @@ def test_a_stopped_fit_goes_on_as_if_it_had_not(task, five_epochs, tmp_path, net
     assert rest.left - all_rows.left == at // 9 * 9
 
 
+# Nine batches an epoch and stack: in the third epoch, of three stacks in the first or the second.
+@pytest.mark.parametrize(
+    ("network", "an_epoch", "at"), [("mlp", 9, 25), ("branching", 27, 58), ("branching", 27, 70)]
+)
+def test_a_group_goes_on_as_if_it_had_not_stopped(
+    task, five_epochs, tmp_path, network, an_epoch, at
+):
+    factory, lrs = NETWORKS[network], (1.0, 0.01, 0.3)
+    members = [replace(m, group=0, lr=lr) for m, lr in zip(task.members, lrs, strict=True)]
+    stop(task, members, five_epochs, factory, tmp_path, at)
+    all_rows, rest = StoppingRows(task.X, at=10_000), StoppingRows(task.X, at=10_000)
+    whole = train(all_rows, members, five_epochs, factory)
+    resumed = train(rest, members, five_epochs, factory, checkpoint=tmp_path)
+    assert_same_fit(resumed, whole)
+    # All stacks have done the same epochs, and the best was among those done before the stop.
+    assert rest.left - all_rows.left == 2 * an_epoch
+    assert (whole.best_epoch < 2).all()
+
+
 def test_of_members_trained_one_after_another_those_done_are_read_back(task, five_epochs, tmp_path):
     stop(task, task.members, five_epochs, Branching, tmp_path, at=45 + 20)  # in the second member
     all_rows, rest = StoppingRows(task.X, at=10_000), StoppingRows(task.X, at=10_000)
@@ -168,6 +187,7 @@ def test_a_file_half_written_when_the_machine_stopped_does_no_harm(task, five_ep
         {"lam": 0.7},
         {"lr": 0.7},
         {"seed": 7},
+        {"group": 7},
         {"p": np.arange(9)},
         {"u": np.arange(90)},
         {"held_out_p": np.arange(9)},

@@ -53,6 +53,35 @@ def test_images_train_as_on_the_cpu(factory, shape):
     np.testing.assert_allclose(gpu.history, cpu.history, atol=2e-2)
 
 
+class Same(torch.autograd.Function):
+    """Nothing that torch.func could run, since it does not say how."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad
+
+
+class Unstackable(MLP):
+    def forward(self, x):
+        return Same.apply(super().forward(x))
+
+
+@pytest.mark.parametrize("kind", ["one stack", "stacks in step"])
+def test_a_group_chooses_as_on_the_cpu(kind):
+    """Stacks in step take turns with graphs of their own."""
+    X, members = problem((5,))
+    members = [replace(member, group=0) for member in members]
+    factory = MLP if kind == "one stack" else Unstackable
+    cpu, gpu = on_both(X, members, RECIPE, lambda: factory(5, (20, 20)))
+    np.testing.assert_allclose(gpu.history, cpu.history, atol=2e-4)
+    np.testing.assert_array_equal(gpu.best_epoch, cpu.best_epoch)
+    assert len(set(gpu.best_epoch)) == 1
+
+
 @pytest.mark.parametrize("precision", ["tf32", "bf16"])
 def test_lower_precision_stays_near(precision):
     X, members = problem((5,))
@@ -95,4 +124,4 @@ def test_the_classifier_on_the_gpu_agrees_with_the_cpu():
     settings = {"hidden": (32, 32), "epochs": 5, "random_state": 0}
     cpu, gpu = (VPUClassifier(**settings, device=d).fit(X, y) for d in ("cpu", "cuda"))
     np.testing.assert_allclose(gpu.predict_proba(X), cpu.predict_proba(X), atol=1e-2)
-    assert next(gpu.module_.parameters()).device.type == "cpu"
+    assert next(gpu.modules_[0].parameters()).device.type == "cpu"

@@ -176,6 +176,88 @@ def test_members_trained_one_after_another_may_stop_at_different_epochs(task):
     assert np.isfinite(trained.history[..., 1]).all()
 
 
+def of_one_group(task):
+    """Members whose own best epochs differ, as those with other learning rates do."""
+    lrs = (0.05, 0.002, 0.02)
+    return [replace(m, group=5, lr=lr) for m, lr in zip(task.members, lrs, strict=True)]
+
+
+GROUP_RECIPE = {"epochs": 8, "steps_per_epoch": 6, "lr_milestones": ()}
+HELD_OUT_POSITIVES = (10, 5, 33)
+
+
+@pytest.mark.parametrize("kind", [None, *OTHER_NETWORKS])
+def test_a_group_keeps_the_one_epoch_with_the_least_mean_loss(task, kind):
+    """In one stack of MLPs, in one of other modules, and over stacks that run in step."""
+    factory, members = OTHER_NETWORKS.get(kind, task.factory), of_one_group(task)
+    trained = train(task.rows, members, task.recipe(**GROUP_RECIPE), factory)
+    curves = trained.history[:, 2]
+    best = int(np.average(curves, axis=1, weights=HELD_OUT_POSITIVES).argmin())
+    assert trained.best_epoch.tolist() == [best] * 3
+    assert (curves.argmin(axis=0) != best).any()  # so that it is not what they want by themselves
+    np.testing.assert_array_equal(trained.held_out_loss, curves[best])
+    # The states are those of that epoch: a fit that ends there has the same.
+    recipe = task.recipe(**{**GROUP_RECIPE, "epochs": best + 1})
+    nothing = np.zeros(0, dtype=np.int64)
+    blind = [replace(m, group=None, held_out_p=nothing, held_out_u=nothing) for m in members]
+    ended = train(task.rows, blind, recipe, factory)
+    for state, expected in zip(trained.states, ended.states, strict=True):
+        assert_same_state(state, expected, atol=0)
+
+
+def test_a_group_over_several_stacks_is_the_group_in_one(task):
+    class Plain(Branching):
+        def forward(self, x):
+            return self.layers(x)
+
+    recipe, members = task.recipe(**GROUP_RECIPE, patience=2), of_one_group(task)
+    one = train(task.rows, members, recipe, Plain)
+    several = train(task.rows, members, recipe, Branching)
+    np.testing.assert_allclose(several.history, one.history, atol=1e-5)
+    assert several.best_epoch.tolist() == one.best_epoch.tolist()
+    for state, expected in zip(several.states, one.states, strict=True):
+        assert_same_state(state, expected, atol=1e-5)
+
+
+def test_groups_choose_apart_and_a_group_of_one_is_a_member_alone(task):
+    recipe, members = task.recipe(**GROUP_RECIPE), of_one_group(task)
+    mixed = [replace(m, group=g) for m, g in zip(members, (1, 2, None), strict=True)]
+    alone = [replace(m, group=None) for m in members]
+    trained, expected = (train(task.rows, m, recipe, task.factory) for m in (mixed, alone))
+    assert len(set(expected.best_epoch)) > 1
+    assert trained.best_epoch.tolist() == expected.best_epoch.tolist()
+    assert np.array_equal(trained.held_out_loss, expected.held_out_loss)
+    for state, other in zip(trained.states, expected.states, strict=True):
+        assert_same_state(state, other, atol=0)
+
+
+def test_patience_counts_the_group_not_its_members(task):
+    """One member improves to the end; the group, which the other rules, does not."""
+    slow, wild = task.members[1], task.members[2]  # 5 and 33 held-out positives
+    members = [replace(slow, group=0, lr=1e-4), replace(wild, group=0, lr=0.3)]
+    recipe = task.recipe(**{**GROUP_RECIPE, "epochs": 20}, patience=3, penalty=None)
+    trained = train(task.rows, members, recipe, task.factory)
+    assert len(trained.history) == trained.best_epoch[0] + 1 + 3 < 20
+    assert trained.history[:, 2, 0].argmin() > trained.best_epoch[0]
+
+
+@pytest.mark.parametrize("factory", [None, "branching"])
+def test_patience_waits_for_the_group_that_improves_last(task, factory):
+    members = [replace(task.members[0], lr=0.0), replace(task.members[1], lr=1e-4)]
+    members = [replace(member, group=number) for number, member in enumerate(members)]
+    recipe = task.recipe(epochs=6, patience=2, penalty=None)
+    trained = train(task.rows, members, recipe, OTHER_NETWORKS.get(factory, task.factory))
+    assert trained.best_epoch[0] == 0
+    assert len(trained.history) > 3
+    assert np.isfinite(trained.history).all()  # all go on as long as any does
+
+
+def test_a_group_without_held_out_rows_keeps_its_last_epoch(task):
+    members = [replace(member, group=0) for member in task.without_held_out()]
+    trained = train(task.rows, members, task.recipe(epochs=3), task.factory)
+    assert trained.best_epoch.tolist() == [2, 2, 2]
+
+
 def test_the_table_is_left_alone(task):
     before = task.X.clone()
     train(task.rows, task.members, task.recipe(), task.factory)

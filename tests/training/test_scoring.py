@@ -11,7 +11,7 @@ from torch.nn.functional import logsigmoid
 from varpu import losses
 from varpu.nets import StackedMLP, VmapStack, build_stacks, logit
 from varpu.training import scoring, train
-from varpu.training.scoring import Best, HeldOut, log_phi
+from varpu.training.scoring import Best, Criterion, HeldOut, log_phi
 
 CPU = torch.device("cpu")
 
@@ -103,13 +103,18 @@ def held(stack):
     return [float(value) for value in stack.tensors()[0][:, 0, 0]]
 
 
+def update(best, stack, loss, epoch):
+    """Of members that choose by their own loss."""
+    best.update(stack, loss, loss, epoch)
+
+
 def test_best_keeps_each_members_best_epoch(task):
     stack = stack_of(task)
     best = Best(stack, torch.ones(3, dtype=torch.bool))
     history = [[0.5, 0.3, 0.9], [0.4, 0.4, 0.8], [0.6, 0.3, 0.7], [0.4, 0.9, 0.6]]
     for epoch, loss in enumerate(history):
         filled(stack, *(10.0 * epoch + k for k in range(3)))
-        best.update(stack, torch.tensor(loss), epoch)
+        update(best, stack, torch.tensor(loss), epoch)
     best.restore(stack)
     # Of equal losses the first stands.
     assert best.epoch.tolist() == [1, 0, 3]
@@ -123,7 +128,7 @@ def test_best_is_not_changed_by_training_on(task):
     stack = stack_of(task)
     best = Best(stack, torch.ones(3, dtype=torch.bool))
     filled(stack, 1.0, 2.0, 3.0)
-    best.update(stack, torch.zeros(3), 0)
+    update(best, stack, torch.zeros(3), 0)
     filled(stack, 7.0, 8.0, 9.0)
     best.restore(stack)
     assert held(stack) == [1.0, 2.0, 3.0]
@@ -134,7 +139,7 @@ def test_a_member_that_holds_nothing_out_keeps_its_last_epoch(task):
     best = Best(stack, torch.tensor([False, True, True]))
     for epoch in range(3):
         filled(stack, *[float(epoch)] * 3)
-        best.update(stack, torch.tensor([torch.nan, -1.0 * epoch, 1.0 * epoch]), epoch)
+        update(best, stack, torch.tensor([torch.nan, -1.0 * epoch, 1.0 * epoch]), epoch)
     assert best.epoch.tolist() == [2, 2, 0]
     best.restore(stack)
     assert held(stack) == [2.0, 2.0, 0.0]
@@ -145,7 +150,7 @@ def test_a_member_that_diverges_keeps_its_best_finite_epoch(task):
     best = Best(stack, torch.ones(3, dtype=torch.bool))
     for epoch, loss in enumerate([0.5, torch.nan, torch.inf, torch.nan]):
         filled(stack, *[float(epoch)] * 3)
-        best.update(stack, torch.full((3,), loss), epoch)
+        update(best, stack, torch.full((3,), loss), epoch)
     assert best.epoch.tolist() == [0, 0, 0]
     best.restore(stack)
     assert held(stack) == [0.0] * 3
@@ -155,7 +160,7 @@ def test_a_finite_loss_is_better_than_none(task):
     stack = stack_of(task)
     best = Best(stack, torch.ones(3, dtype=torch.bool))
     for epoch, loss in enumerate([torch.nan, 0.5]):
-        best.update(stack, torch.full((3,), loss), epoch)
+        update(best, stack, torch.full((3,), loss), epoch)
     assert best.epoch.tolist() == [1, 1, 1]
     assert best.loss.tolist() == [0.5] * 3
 
@@ -165,9 +170,57 @@ def test_age_counts_epochs_without_any_improvement(task):
     best = Best(stack, torch.ones(3, dtype=torch.bool))
     ages = []
     for epoch, loss in enumerate([[0.5] * 3, [0.6] * 3, [0.7, 0.4, 0.7], [0.8] * 3, [0.8] * 3]):
-        best.update(stack, torch.tensor(loss), epoch)
+        update(best, stack, torch.tensor(loss), epoch)
         ages.append(best.age(epoch))
     assert ages == [0, 1, 0, 1, 2]
+
+
+def of_groups(task, *groups):
+    """The task's members, which hold 10, 5 and 33 positives out, in these groups."""
+    members = [replace(m, group=group) for m, group in zip(task.members, groups, strict=True)]
+    return Criterion(members, CPU)
+
+
+def test_a_member_alone_is_judged_by_its_own_loss_to_the_bit(task):
+    loss = torch.tensor([0.1, torch.nan, -1 / 3])
+    criterion = of_groups(task, None, None, None)
+    assert torch.equal(criterion(loss).nan_to_num(7), loss.nan_to_num(7))
+    assert criterion.exists.all()
+
+
+def test_a_group_is_judged_by_its_mean_over_held_out_positives(task):
+    value = of_groups(task, 4, None, 4)(torch.tensor([0.5, 9.0, -1.0]))
+    mean = (10 * 0.5 - 33 * 1.0) / 43
+    torch.testing.assert_close(value, torch.tensor([mean, 9.0, mean]))
+
+
+def test_one_diverged_member_spoils_its_own_group_alone(task):
+    value = of_groups(task, 0, 1, 0)(torch.tensor([torch.nan, 2.0, 1.0]))
+    assert value.isnan().tolist() == [True, False, True]
+
+
+def test_a_member_of_a_group_that_holds_nothing_out_has_no_say_and_follows(task):
+    members = [task.members[0], task.without_held_out()[1], *task.without_held_out()[2:]]
+    members = [replace(m, group=g) for m, g in zip(members, (0, 0, 1), strict=True)]
+    criterion = Criterion(members, CPU)
+    assert criterion.exists.tolist() == [True, True, False]
+    value = criterion(torch.tensor([0.5, torch.nan, torch.nan]))
+    assert value[:2].tolist() == [0.5, 0.5]
+    assert value[2].isnan()
+
+
+def test_best_keeps_a_groups_best_epoch_not_its_members(task):
+    """Members 0 and 2 are best at epochs 0 and 2 by themselves; their mean is at epoch 1."""
+    stack, criterion = stack_of(task), of_groups(task, 0, None, 0)
+    best = Best(stack, criterion.exists)
+    history = [[0.0, 0.9, 0.9], [0.1, 0.8, 0.4], [4.0, 0.7, 0.3]]
+    for epoch, loss in enumerate(history):
+        filled(stack, *(10.0 * epoch + k for k in range(3)))
+        best.update(stack, torch.tensor(loss), criterion(torch.tensor(loss)), epoch)
+    best.restore(stack)
+    assert best.epoch.tolist() == [1, 2, 1]
+    assert held(stack) == [10.0, 21.0, 12.0]
+    torch.testing.assert_close(best.loss, torch.tensor([0.1, 0.7, 0.4]))  # each member's own
 
 
 def test_trained_states_have_the_least_held_out_loss_of_the_history(task):

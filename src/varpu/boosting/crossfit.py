@@ -17,6 +17,7 @@ from scipy.special import expit, log_expit
 
 from varpu.boosting.objective import variational_derivatives
 from varpu.boosting.rows import WeightedRows, take_rows
+from varpu.crossfit import pooled_loss
 
 # Rounds a fold grows before the folds meet: handing over more often costs more than it saves.
 _ROUNDS_AT_ONCE = 8
@@ -88,7 +89,7 @@ def _grow_in_step(
         for grown in zip(*pool.map(grow_on, members), strict=True):
             for member, (scores, _) in zip(members, grown, strict=True):
                 log_ratio[member.held_out] = scores
-            loss = weighted_loss(log_ratio, rows.weight_p, rows.weight_u)
+            loss = pooled_loss(log_ratio, rows.weight_p, rows.weight_u)
             best.history.append(loss)
             if loss < best.loss:
                 best.loss, best.round = loss, len(best.history)
@@ -112,12 +113,6 @@ def grow_on_all(rows: WeightedRows, params: dict[str, Any], n_trees: int) -> lig
     for _ in range(n_trees):
         member.add_tree()
     return member.booster.free_dataset()
-
-
-def weighted_loss(log_ratio: Floats, weight_p: Floats, weight_u: Floats) -> float:
-    """``L_var`` of weighted rows."""
-    marginal = weight_u @ np.exp(log_ratio) / weight_u.sum()
-    return float(np.log(marginal) - weight_p @ log_ratio / weight_p.sum())
 
 
 class _Member:

@@ -42,8 +42,10 @@ def check_vpu_params(model: "VPUClassifier") -> None:
     for milestone in model.lr_milestones:
         whole("lr_milestones", milestone, 0)
     _check_validation(model.validation_fraction)
-    if len(lams) > 1 and model.validation_fraction == 0:
-        raise PUInputError("a grid of lam needs held-out rows: validation_fraction must not be 0")
+    if model.cv is not None:
+        whole("cv", model.cv, 2)
+    elif model.validation_fraction == 0:
+        _check_nothing_held_out(model, len(lams))
     if isinstance(model.scale, str):
         one_of("scale", model.scale, SCALES)
     else:
@@ -56,6 +58,16 @@ def check_vpu_params(model: "VPUClassifier") -> None:
         pick_device(model.device)
     except ValueError as error:
         raise PUInputError(str(error)) from None
+
+
+def _check_nothing_held_out(model: "VPUClassifier", n_lams: int) -> None:
+    if n_lams > 1:
+        raise PUInputError("a grid of lam needs held-out rows: validation_fraction must not be 0")
+    if model.scale == "prior" and model.prior is None:
+        raise PUInputError(
+            'scale="prior" reads the prior off held-out rows, but none are held out: give prior=,'
+            " another scale, cv=, or a validation_fraction above 0"
+        )
 
 
 def _check_validation(value: Any) -> None:

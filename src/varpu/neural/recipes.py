@@ -15,6 +15,7 @@ _SHARED: dict[str, Any] = {
     "patience": None,
     "lr_milestones": (19, 39),
     "lr_decay": 0.5,
+    "cv": None,
     "scale": "max",
     "scenario": "single-set",
     "standardize": False,

@@ -17,6 +17,16 @@ class Split:
     held_out_p: NDArray[np.int64]
     held_out_u: NDArray[np.int64]
 
+    @property
+    def labelled(self) -> NDArray[np.int64]:
+        """All labelled rows."""
+        return np.concatenate([self.p, self.held_out_p])
+
+    @property
+    def marginal(self) -> NDArray[np.int64]:
+        """The whole sample of the marginal."""
+        return np.concatenate([self.u, self.held_out_u])
+
 
 def split_rows(
     positive: NDArray[np.bool_],

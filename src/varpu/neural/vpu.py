@@ -1,7 +1,6 @@
 """The variational classifier (VPU)."""
 
 from collections.abc import Callable, Sequence
-from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -11,28 +10,29 @@ import torch
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from torch import Tensor, nn
-from torch.nn.functional import logsigmoid
 
 from varpu import scale as scaling
 from varpu.base import BasePUClassifier
-from varpu.exceptions import PUInputError
-from varpu.nets import MLP, logit
 from varpu.neural.checks import check_vpu_params
-from varpu.neural.inputs import network_factory, pixels_to_unit
+from varpu.neural.crossfit import blended_networks, fold_splits
+from varpu.neural.ensemble import Ensemble, Fitted, best_network, under
+from varpu.neural.fitting import HISTORY, history_of, train_networks
+from varpu.neural.inputs import column_scales, network_factory
 from varpu.neural.split import Split, split_rows
-from varpu.training import DeviceRows, Member, Recipe, Trained, pick_device, train
-
-_SCORED_AT_ONCE = 8192
-_HISTORY = ["lam", "epoch", "loss", "penalty", "held_out_loss"]
+from varpu.training import pick_device
 
 
 class VPUClassifier(BasePUClassifier):
-    """Variational PU learning (Chen et al., NeurIPS 2020): a network, no prior, no negatives.
+    """Variational PU learning (Chen et al., NeurIPS 2020): networks, no prior, no negatives.
 
     Minimises ``L_var(Phi) = log E_U[Phi] - E_P[log Phi]`` plus ``lam`` times a penalty, on
-    mini-batches; keeps the epoch, and of several ``lam`` the one, with the least ``L_var`` on rows
-    held out; then fixes the scale. This is Algorithm 1 of the paper; :func:`varpu.paper_recipe`
-    gives the settings of its experiments, the defaults are for tables in general.
+    mini-batches, with one network a fold. The folds of a ``lam`` keep one epoch, the one with the
+    least held-out ``L_var``; several ``lam`` are blended by ``L_var`` over the pool of out-of-fold
+    scores, and the prior is read off that pool. ``predict`` takes the mean of the folds'
+    log-ratios, and of these the blend.
+
+    With ``cv=None`` it is Algorithm 1 of the paper: one network, and rows held out to choose its
+    epoch and its ``lam``; :func:`varpu.paper_recipe` gives the settings of the paper's experiments.
 
     Parameters
     ----------
@@ -42,8 +42,8 @@ class VPUClassifier(BasePUClassifier):
         ``"mixup"`` between P and U; its ablations ``"mixup_p"``, ``"mixup_pu"``, ``"mixup_mse"``;
         ``"margin"``, ``"adversarial"``, ``"vat"``; or None.
     lam : float or sequence of float, default=0.1
-        Weight of the penalty. All of a grid are trained together and one is chosen by held-out
-        ``L_var``.
+        Weight of the penalty. All of a grid are trained together and blended by out-of-fold
+        ``L_var``; with ``cv=None`` the best is chosen.
     alpha : float, default=0.3
         Of the Beta distribution of MixUp, or of the odds in the margin term.
     epsilon : float, default=0.1
@@ -63,17 +63,23 @@ class VPUClassifier(BasePUClassifier):
         repeats P.
     epochs, steps_per_epoch : int, default=50 and 30
     patience : int or None, default=10
-        Stop after that many epochs without a better held-out loss. None: train all epochs.
+        Stop after that many epochs in which no ``lam`` had a better held-out loss. None: train all
+        epochs.
     lr_milestones : sequence of int, default=(19, 39)
         Epochs, from 0, at which the learning rate is multiplied by ``lr_decay`` and Adam restarts.
     lr_decay : float, default=0.5
+    cv : int or None, default=5
+        Folds of cross-fitting; fewer are made where there are not that many distinct labelled or
+        unlabelled rows. Identical rows are never parted. None: Algorithm 1.
     validation_fraction : float or pair of int, default=0.1
-        Share of P and of U held out to choose epoch and ``lam``, or (positives, marginal rows) as
-        counts. With 0 nothing is held out and the last epoch is kept.
-    scale : {"max", "quantile", "prior"} or float, default="max"
-        ``P(y=1|x) = min(1, Phi / c)``, with ``c`` the largest Phi of the training rows (the
-        paper's), a high quantile on labelled positives, what a prior read off the held-out rows
-        implies, or this number.
+        Of Algorithm 1 alone (``cv=None``): share of P and of U held out to choose epoch and
+        ``lam``, or (positives, marginal rows) as counts. With 0 nothing is held out and the last
+        epoch is kept.
+    scale : {"prior", "max", "quantile"} or float, default="prior"
+        ``P(y=1|x) = min(1, Phi / c)``, with ``c`` what a prior read off the rows held out implies,
+        the largest Phi of the training rows (the paper's), a high quantile of Phi on labelled
+        positives, or this number. Cross-fitted, Phi is the density ratio ``f_P/f``, the mean over
+        folds; only the prior is read off out-of-fold scores.
     prior : float or None, default=None
         The share of positives in the marginal, if known: then it sets the scale.
     scenario : {"single-set", "case-control"}, default="single-set"
@@ -89,22 +95,35 @@ class VPUClassifier(BasePUClassifier):
         A folder to save the training to after every epoch; a fit that finds its own state there
         goes on from it.
     random_state : int, RandomState or None, default=None
-        Decides everything: split, weights, batches.
+        Decides everything: folds, weights, batches.
     progress : bool or None, default=None
         Show a progress bar; None: if someone is watching a terminal.
 
     Attributes
     ----------
-    module_ : nn.Module
-        The trained network, in evaluation mode, on the CPU.
+    modules_ : list of nn.Module
+        The networks that ``predict`` uses, in evaluation mode, on the CPU: ``lam`` by ``lam``, and
+        fold by fold within each. With ``cv=None`` there is one.
+    lam_weights_ : array of shape (number of lam,)
+        Weight of each ``lam`` in the blend, 1 in sum; networks of no weight are not kept.
     lam_ : float
-        The penalty weight that was chosen.
+        The ``lam`` of the largest weight.
     best_epoch_ : int
-        The epoch that was kept, counted from 0.
+        Its epoch, counted from 0.
     held_out_loss_ : float
-        Held-out ``L_var`` there; NaN if nothing was held out.
+        ``L_var`` of the blend over the pool of out-of-fold scores, or of the one network on the
+        rows held out; NaN if none were.
+    out_of_fold_log_ratio_ : array of shape (n,)
+        ``log f_P/f`` of each training row by networks that did not see it; with ``cv=None`` NaN but
+        for the rows held out.
+    prior_interval_ : pair of float
+        A 90% bootstrap interval of ``prior_`` where that was read off scores; otherwise both ends
+        are ``prior_``.
     history_ : DataFrame
-        One line an epoch and ``lam``: ``loss``, ``penalty``, ``held_out_loss``.
+        One line an epoch and network: ``lam``, ``fold`` (if cross-fitted), ``epoch``, ``loss``,
+        ``penalty``, ``held_out_loss``.
+    mean_, std_ : arrays
+        What the columns of a table were centred and scaled by.
     scale_, prior_, log_mean_phi_, classes_, n_features_in_, feature_names_in_
         As in every classifier here.
 
@@ -121,11 +140,16 @@ class VPUClassifier(BasePUClassifier):
 
     _accepts_images = True
 
-    module_: nn.Module
+    modules_: list[nn.Module]
+    lam_weights_: NDArray[np.float64]
     lam_: float
     best_epoch_: int
     held_out_loss_: float
+    out_of_fold_log_ratio_: NDArray[np.float64]
+    prior_interval_: tuple[float, float]
     history_: pd.DataFrame
+    mean_: NDArray[np.float64]
+    std_: NDArray[np.float64]
 
     def __init__(
         self,
@@ -145,8 +169,9 @@ class VPUClassifier(BasePUClassifier):
         patience: int | None = 10,
         lr_milestones: Sequence[int] = (19, 39),
         lr_decay: float = 0.5,
+        cv: int | None = 5,
         validation_fraction: float | tuple[int, int] = 0.1,
-        scale: str | float = "max",
+        scale: str | float = "prior",
         prior: float | None = None,
         scenario: str = "single-set",
         standardize: bool = True,
@@ -171,6 +196,7 @@ class VPUClassifier(BasePUClassifier):
         self.patience = patience
         self.lr_milestones = lr_milestones
         self.lr_decay = lr_decay
+        self.cv = cv
         self.validation_fraction = validation_fraction
         self.scale = scale
         self.prior = prior
@@ -186,105 +212,69 @@ class VPUClassifier(BasePUClassifier):
         check_vpu_params(self)
 
     def _fit(self, X: NDArray[Any], positive: NDArray[np.bool_]) -> None:
+        factory = network_factory(self.module, tuple(self.hidden), X.shape[1:])
         random = check_random_state(self.random_state)
-        split = split_rows(positive, self.validation_fraction, self.scenario, random)
-        seed = int(random.randint(2**31 - 1))
-        self._learn_columns(X[split.u] if X.ndim == 2 else X)
-        lams = [float(lam) for lam in np.atleast_1d(self.lam)]
-        trained = self._train(X, split, lams, seed)
-        self._choose(trained, lams)
-        self._fix_scale(X, split)
-
-    def _learn_columns(self, X: NDArray[Any]) -> None:
-        if X.ndim == 2 and self.standardize:
-            self.mean_ = X.mean(axis=0, dtype=np.float64)
-            deviation = X.std(axis=0, dtype=np.float64)
-            # A constant column says nothing; dividing by its rounding error would make it shout.
-            tiny = deviation <= 1e-12 * np.maximum(np.abs(self.mean_), 1.0)
-            self.std_ = np.where(tiny, 1.0, deviation)
+        if self.cv is None:
+            splits = [split_rows(positive, self.validation_fraction, self.scenario, random)]
         else:
-            self.mean_, self.std_ = np.zeros(1), np.ones(1)
+            splits = fold_splits(X, positive, self.cv, self.scenario, random)
+        seeds = [int(random.randint(2**31 - 1)) for _ in splits]
+        self._learn_columns(X, splits)
+        lams = [float(lam) for lam in np.atleast_1d(self.lam)]
+        table, device = self._prepared(X), pick_device(self.device)
+        trained = train_networks(self, factory, table, splits, lams, seeds)
+        self.history_ = history_of(trained, lams, None if self.cv is None else len(splits))
+        if self.cv is None:
+            fitted = best_network(trained, self._network, table, splits[0], device)
+        else:
+            fitted = blended_networks(trained, self._network, table, splits, device)
+        self._take_over(fitted)
+        chosen = int(fitted.lam_weights.argmax())
+        self.lam_ = lams[chosen]
+        self.best_epoch_ = int(trained.best_epoch[chosen * len(splits)])
+        self._fix_scale(fitted)
+
+    def _learn_columns(self, X: NDArray[Any], splits: list[Split]) -> None:
+        self.mean_, self.std_ = np.zeros(1), np.ones(1)
+        if X.ndim == 2 and self.standardize:
+            # Without labels nothing can be given away: with folds, all rows of the marginal count.
+            rows = splits[0].u if self.cv is None else splits[0].marginal
+            self.mean_, self.std_ = column_scales(X[rows])
 
     def _prepared(self, X: NDArray[Any]) -> NDArray[Any]:
         return X if X.ndim > 2 else (X - self.mean_) / self.std_
 
-    def _train(self, X: NDArray[Any], split: Split, lams: list[float], seed: int) -> Trained:
-        device = pick_device(self.device)
-        table = self._prepared(X)
-        if table.dtype != np.uint8:
-            table = table.astype(np.float32, copy=False)
-        rows = DeviceRows(torch.tensor(table, device=device), pixels_to_unit)
-        members = [
-            Member(seed, lam, self.lr, split.p, split.u, split.held_out_p, split.held_out_u)
-            for lam in lams
-        ]
-        wanted = self.batch_size or int(np.clip(len(split.u) // 10, 32, 500))
-        recipe = Recipe(
-            loss=self.loss,
-            penalty=self.penalty,
-            alpha=self.alpha,
-            epsilon=self.epsilon,
-            epochs=self.epochs,
-            steps_per_epoch=self.steps_per_epoch,
-            batch_size=min(wanted, len(split.u)),
-            betas=(self.betas[0], self.betas[1]),
-            lr_milestones=tuple(self.lr_milestones),
-            lr_decay=self.lr_decay,
-            precision=self.precision,
-            patience=self.patience,
-        )
-        return train(
-            rows,
-            members,
-            recipe,
-            self._factory(X.shape[1:]),
-            progress=self.progress,
-            checkpoint=None if self.checkpoint is None else Path(self.checkpoint),
-        )
+    def _take_over(self, fitted: Fitted) -> None:
+        self._ensemble = fitted.ensemble
+        self.modules_ = fitted.ensemble.networks
+        self.lam_weights_ = fitted.lam_weights
+        self.held_out_loss_ = fitted.loss
+        self.out_of_fold_log_ratio_ = fitted.log_ratio
 
-    def _factory(self, shape: tuple[int, ...]) -> Callable[[], nn.Module]:
-        return network_factory(self.module, tuple(self.hidden), shape)
-
-    def _choose(self, trained: Trained, lams: list[float]) -> None:
-        """Keep the member with the least held-out ``L_var``."""
-        losses = trained.held_out_loss
-        if not np.isfinite(losses).any() and not np.isnan(losses).all():
-            raise PUInputError("training diverged: no epoch has a finite held-out loss; lower lr")
-        chosen = 0 if np.isnan(losses).all() else int(np.nanargmin(losses))
-        self.lam_ = lams[chosen]
-        self.best_epoch_ = int(trained.best_epoch[chosen])
-        self.held_out_loss_ = float(losses[chosen])
-        self.module_ = self._network(trained.states[chosen])
-        n_epochs = len(trained.history)
-        history = pd.DataFrame(
-            {
-                "lam": np.repeat(lams, n_epochs),
-                "epoch": np.tile(np.arange(n_epochs), len(lams)),
-                **{name: trained.history[:, i].T.ravel() for i, name in enumerate(_HISTORY[2:])},
-            }
-        )
-        # Networks that were trained one after another may have stopped at different epochs.
-        self.history_ = history.dropna(subset="loss").reset_index(drop=True)
-
-    def _fix_scale(self, X: NDArray[Any], split: Split) -> None:
-        log_phi = self._log_phi(X)
-        all_u = np.concatenate([split.u, split.held_out_u])
-        self.log_mean_phi_ = scaling.log_mean_exp(log_phi[all_u])
-        prior = self.prior
-        if prior is None and self.scale == "prior":
-            prior = scaling.held_out_prior(log_phi[split.held_out_p], log_phi[split.held_out_u])
-        if prior is not None:
-            self.scale_, self.prior_ = scaling.prior_scale(log_phi[all_u], prior), float(prior)
+    def _fix_scale(self, fitted: Fitted) -> None:
+        log_phi, rows = fitted.log_phi, fitted.rows
+        self.log_mean_phi_ = fitted.log_mean
+        if self.prior is not None:
+            self.prior_ = float(self.prior)
+            self.prior_interval_ = (self.prior_, self.prior_)
+            self.scale_ = scaling.prior_scale(fitted.log_mean, self.prior_)
+            return
+        if self.scale == "prior":
+            p, u = fitted.log_ratio[rows.held_out_p], fitted.log_ratio[rows.held_out_u]
+            reading = scaling.read_prior(p, u, np.ones(len(p)), np.ones(len(u)))
+            self.prior_, self.prior_interval_ = reading.prior, reading.interval
+            self.scale_ = scaling.prior_scale(fitted.log_mean, self.prior_)
             return
         if self.scale == "max":
-            self.scale_ = scaling.max_scale(log_phi[np.concatenate([split.p, split.u])])
+            trained_on = np.concatenate([rows.p, rows.u])
+            # Cross-fitted, every row was trained on as well as held out.
+            self.scale_ = scaling.max_scale(log_phi[trained_on] if len(trained_on) else log_phi)
         elif self.scale == "quantile":
-            self.scale_ = scaling.quantile_scale(
-                log_phi[np.concatenate([split.p, split.held_out_p])]
-            )
+            self.scale_ = scaling.quantile_scale(log_phi[rows.labelled])
         else:
             self.scale_ = float(self.scale)
-        self.prior_ = scaling.mean_probability(log_phi[all_u], self.scale_)
+        self.prior_ = scaling.mean_probability(log_phi[rows.marginal], self.scale_)
+        self.prior_interval_ = (self.prior_, self.prior_)
 
     def _to_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         fields, arrays = super()._to_state()
@@ -292,11 +282,15 @@ class VPUClassifier(BasePUClassifier):
             "lam": self.lam_,
             "best_epoch": self.best_epoch_,
             "held_out_loss": None if np.isnan(self.held_out_loss_) else self.held_out_loss_,
+            "prior_interval": list(self.prior_interval_),
         }
-        arrays |= {"mean": self.mean_, "std": self.std_}
         arrays |= {
-            f"module.{name}": value.numpy() for name, value in self.module_.state_dict().items()
+            "mean": self.mean_,
+            "std": self.std_,
+            "lam_weights": self.lam_weights_,
+            "out_of_fold_log_ratio": self.out_of_fold_log_ratio_,
         }
+        arrays |= {f"ensemble.{name}": v for name, v in self._ensemble.to_arrays().items()}
         arrays |= {f"history.{name}": self.history_[name].to_numpy() for name in self.history_}
         return fields, arrays
 
@@ -306,34 +300,23 @@ class VPUClassifier(BasePUClassifier):
         self.best_epoch_ = fields["best_epoch"]
         loss = fields["held_out_loss"]
         self.held_out_loss_ = np.nan if loss is None else loss
+        low, high = fields["prior_interval"]
+        self.prior_interval_ = (low, high)
         self.mean_, self.std_ = arrays["mean"], arrays["std"]
-        self.history_ = pd.DataFrame(_under("history.", arrays))[_HISTORY]
-        weights = _under("module.", arrays)
-        self.module_ = self._network({k: torch.from_numpy(v) for k, v in weights.items()})
+        self.lam_weights_ = arrays["lam_weights"]
+        self.out_of_fold_log_ratio_ = arrays["out_of_fold_log_ratio"]
+        history = under("history.", arrays)
+        self.history_ = pd.DataFrame({name: history[name] for name in HISTORY if name in history})
+        self._ensemble = Ensemble.from_arrays(under("ensemble.", arrays), self._network)
+        self.modules_ = self._ensemble.networks
 
     def _network(self, state: dict[str, Tensor]) -> nn.Module:
         shape = getattr(self, "image_shape_", (self.n_features_in_,))
+        factory = network_factory(self.module, tuple(self.hidden), shape)
         with torch.random.fork_rng(devices=[]):  # its first weights are thrown away at once
-            network = self._factory(shape)()
+            network = factory()
         network.load_state_dict(state)
         return network.cpu().eval()
 
     def _log_phi(self, X: NDArray[Any]) -> NDArray[np.float64]:
-        device = pick_device(self.device)
-        table = self._prepared(X)
-        # In float64 a row's score does not depend on the rows it is scored with. Images are large
-        # and keep the type they were trained in.
-        dtype = torch.float64 if isinstance(self.module_, MLP) else torch.float32
-        # A copy: to move the model itself would break a prediction in another thread.
-        module = deepcopy(self.module_).to(device, dtype)
-        scores = []
-        with torch.no_grad():
-            for start in range(0, len(table), _SCORED_AT_ONCE):
-                part = torch.tensor(table[start : start + _SCORED_AT_ONCE], device=device)
-                inputs = pixels_to_unit(part).to(dtype)
-                scores.append(logsigmoid(logit(module(inputs)).double()).cpu().numpy())
-        return np.concatenate(scores)
-
-
-def _under(prefix: str, arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    return {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
+        return self._ensemble.predict(self._prepared(X), pick_device(self.device))

@@ -1,7 +1,8 @@
 """Checkpoints: a fit that was stopped goes on where it was, bit for bit on a CPU.
 
-One safetensors file a stack, replaced atomically at the end of an epoch. Draws are functions of
-the epoch, so weights, Adam's moments and the best states so far are all there is to keep.
+One safetensors file for the stacks that run together, replaced atomically at the end of an epoch.
+Draws are functions of the epoch, so weights, Adam's moments and the best states so far are all
+there is to keep.
 """
 
 import dataclasses
@@ -23,7 +24,7 @@ from varpu.training.members import Member, Recipe
 if TYPE_CHECKING:
     from varpu.training.loop import Run
 
-_FORMAT = "varpu-checkpoint-1"
+_FORMAT = "varpu-checkpoint-2"
 
 
 def fingerprint(X: Tensor, members: list[Member], recipe: Recipe, stacks: list[Stack]) -> str:
@@ -35,14 +36,14 @@ def fingerprint(X: Tensor, members: list[Member], recipe: Recipe, stacks: list[S
             digest.update(json.dumps([type(stack).__name__, shapes]).encode())
     digest.update(X.cpu().contiguous().numpy().tobytes())
     for member in members:
-        digest.update(json.dumps([member.seed, member.lam, member.lr]).encode())
+        digest.update(json.dumps([member.seed, member.lam, member.lr, member.group]).encode())
         for side in (member.p, member.u, member.held_out_p, member.held_out_u):
             digest.update(side.tobytes() + b"|")
     return digest.hexdigest()
 
 
 class Checkpoint:
-    """Saves and restores one stack's run; does nothing without a path.
+    """Saves and restores runs that go in step; does nothing without a path.
 
     Parameters
     ----------
@@ -55,20 +56,20 @@ class Checkpoint:
     def __init__(self, path: Path | None, owner: str) -> None:
         self._path, self._owner = path, owner
 
-    def save(self, run: "Run", epoch: int) -> None:
+    def save(self, runs: "list[Run]", epoch: int) -> None:
         """Write the state after ``epoch``, or nothing at all."""
         if self._path is None:
             return
         self._path.parent.mkdir(parents=True, exist_ok=True)
         # Views of one memory are refused by safetensors, and copying is cheap beside an epoch.
-        tensors = {name: value.detach().cpu().clone() for name, value in _named(run).items()}
+        tensors = {name: value.detach().cpu().clone() for name, value in _named(runs).items()}
         metadata = {"format": _FORMAT, "owner": self._owner, "epoch": str(epoch)}
         partial = self._path.with_name(self._path.name + ".partial")
         save_file(tensors, partial, metadata=metadata)
         os.replace(partial, self._path)
 
-    def restore(self, run: "Run") -> int:
-        """Put a saved state into ``run``; returns the epoch to go on with (0: start afresh)."""
+    def restore(self, runs: "list[Run]") -> int:
+        """Put a saved state into ``runs``; returns the epoch to go on with (0: start afresh)."""
         if self._path is None or not self._path.exists():
             return 0
         try:
@@ -82,21 +83,27 @@ class Checkpoint:
                 f"{self._path} is a checkpoint of another fit (other data, settings or seeds);"
                 " remove it or give another checkpoint folder"
             )
-        run.step.adam.prime()
-        for name, value in _named(run).items():
+        for run in runs:
+            run.step.adam.prime()
+        for name, value in _named(runs).items():
             value.copy_(saved[name])
-        run.history = list(saved["history"].unbind())
+        for i, run in enumerate(runs):
+            run.history = list(saved[f"{i}.history"].unbind())
         return int(metadata["epoch"]) + 1
 
 
-def _named(run: "Run") -> dict[str, Tensor]:
+def _named(runs: "list[Run]") -> dict[str, Tensor]:
+    return {f"{i}.{name}": v for i, run in enumerate(runs) for name, v in _named_in(run).items()}
+
+
+def _named_in(run: "Run") -> dict[str, Tensor]:
     best = run.best
     state = {f"stack.{i}": value for i, value in enumerate(run.step.stack.tensors())}
     if run.step.critic is not None:
         state |= {f"critic.{i}": v for i, v in enumerate(run.step.critic.tensors())}
     state |= {f"best.{i}": value for i, value in enumerate(best.tensors)}
     state |= {f"adam.{i}": value for i, value in enumerate(run.step.adam.state())}
-    state |= {"best_loss": best.loss, "best_epoch": best.epoch}
+    state |= {"best_loss": best.loss, "best_criterion": best.criterion, "best_epoch": best.epoch}
     if run.history:
         state["history"] = torch.stack(run.history)
     return state

@@ -16,8 +16,11 @@ from varpu.training.members import Member, Recipe
 from varpu.training.precision import arithmetic, compute_dtype
 from varpu.training.progress import EpochBar
 from varpu.training.rows import DeviceRows
-from varpu.training.scoring import Best, HeldOut
+from varpu.training.scoring import Best, Criterion, HeldOut
 from varpu.training.step import TrainingStep
+
+# A stack, its critic (for the loss "js" alone), and its members.
+Built = tuple[Stack, Stack | None, list[Member]]
 
 
 @dataclass
@@ -30,7 +33,8 @@ class Trained:
         One ``state_dict`` a member, on the CPU.
     best_epoch : int array of shape (K,)
     held_out_loss : float array of shape (K,)
-        Held-out ``L_var`` at the best epoch; NaN where nothing is held out.
+        Held-out ``L_var`` at the best epoch, which is a group's own where there are groups; NaN
+        where nothing is held out.
     history : float array of shape (epochs, 3, K)
         Training loss, penalty and held-out ``L_var`` of each epoch; NaN after a member's last.
     """
@@ -62,6 +66,9 @@ def train(
 ) -> Trained:
     """Train all members, together where their architecture allows it.
 
+    Stacks that it does not allow to be one are trained one after another, or, if members share the
+    choice of their epoch as a group, in step.
+
     Parameters
     ----------
     rows : DeviceRows
@@ -82,39 +89,66 @@ def train(
         owner = ""
         if checkpoint:
             owner = fingerprint(rows.X, members, recipe, [stack for stack, _, _ in stacks])
-        with EpochBar(recipe.epochs * len(stacks), progress) as bar:
-            for i, (stack, critic, own) in enumerate(stacks):
+        in_step = any(member.group is not None for member in members)
+        turns = [stacks] if in_step else [[stack] for stack in stacks]
+        with EpochBar(recipe.epochs * len(turns), progress) as bar:
+            for i, turn in enumerate(turns):
                 file = checkpoint / f"stack-{i}.safetensors" if checkpoint else None
-                step = TrainingStep(stack, critic, rows, own, recipe)
-                held_out = HeldOut(rows, own, recipe)
-                run = Run(step, held_out, Best(stack, held_out.exists))
-                _run(run, recipe, Checkpoint(file, owner), bar)
-                results.append(_result(run))  # the run, and the memory it holds, can go
+                criterion = Criterion([m for _, _, own in turn for m in own], device)
+                runs = _start(rows, turn, recipe, criterion)
+                _run(runs, recipe, criterion, Checkpoint(file, owner), bar)
+                results += map(_result, runs)  # the runs, and the memory they hold, can go
     return _joined(results)
 
 
-def _run(run: Run, recipe: Recipe, checkpoint: Checkpoint, bar: EpochBar) -> None:
+def _run(
+    runs: list[Run], recipe: Recipe, criterion: Criterion, checkpoint: Checkpoint, bar: EpochBar
+) -> None:
     """The loop itself: nothing in it waits for the device inside an epoch."""
-    stack = run.step.stack
-    for epoch in range(checkpoint.restore(run), recipe.epochs):
-        if recipe.patience is not None and run.best.age(epoch - 1) >= recipe.patience:
+    sizes = [run.step.stack.n_members for run in runs]
+    for epoch in range(checkpoint.restore(runs), recipe.epochs):
+        patience = recipe.patience
+        if patience is not None and all(run.best.age(epoch - 1) >= patience for run in runs):
             break
-        torch.manual_seed(run.step.epoch_seed(epoch))  # dropout and the like; the caller forked
-        run.step.begin_epoch(epoch)
-        for _ in range(recipe.steps_per_epoch):
-            run.step()
-        loss = run.held_out.loss(stack)
-        run.best.update(stack, loss, epoch)
-        run.history.append(torch.cat([run.step.averages(), loss.unsqueeze(0)]))
-        checkpoint.save(run, epoch)
-        bar.advance(epoch, loss.tolist())
-    run.best.restore(stack)
+        losses = [_epoch(run, epoch) for run in runs]
+        chosen_by = criterion(torch.cat(losses))
+        for run, loss, value in zip(runs, losses, chosen_by.split(sizes), strict=True):
+            run.best.update(run.step.stack, loss, value, epoch)
+        checkpoint.save(runs, epoch)
+        bar.advance(epoch, chosen_by.tolist())
+    for run in runs:
+        run.best.restore(run.step.stack)
+
+
+def _epoch(run: Run, epoch: int) -> Tensor:
+    """Train one stack for an epoch; its held-out losses, of shape (K,)."""
+    torch.manual_seed(run.step.epoch_seed(epoch))  # dropout and the like; the caller forked
+    run.step.begin_epoch(epoch)
+    for _ in range(run.step.recipe.steps_per_epoch):
+        run.step()
+    loss = run.held_out.loss(run.step.stack)
+    run.history.append(torch.cat([run.step.averages(), loss.unsqueeze(0)]))
+    return loss
+
+
+def _start(
+    rows: DeviceRows, stacks: list[Built], recipe: Recipe, criterion: Criterion
+) -> list[Run]:
+    has_held_out = criterion.exists.split([stack.n_members for stack, _, _ in stacks])
+    return [
+        Run(
+            TrainingStep(stack, critic, rows, own, recipe),
+            HeldOut(rows, own, recipe),
+            Best(stack, exists),
+        )
+        for (stack, critic, own), exists in zip(stacks, has_held_out, strict=True)
+    ]
 
 
 def _build(
     rows: DeviceRows, members: list[Member], recipe: Recipe, factory: Callable[[], nn.Module]
-) -> list[tuple[Stack, Stack | None, list[Member]]]:
-    """Stacks, their critics (for the loss ``"js"``), and the members of each."""
+) -> list[Built]:
+    """Fresh stacks, as few as the members' architecture allows."""
     device, dtype = rows.X.device, compute_dtype(recipe.precision)
     sample = rows.prepare(rows.X[:1])
     seeds = torch.tensor([member.seed for member in members])

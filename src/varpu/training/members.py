@@ -32,7 +32,8 @@ class Recipe:
     lr_decay : float
     precision : {"fp32", "tf32", "bf16"}
     patience : int or None
-        Stop once no member has improved its held-out loss for that many epochs.
+        Stop once no member, or group of members, has improved its held-out loss for that many
+        epochs.
     """
 
     loss: str = "variational"
@@ -56,6 +57,9 @@ class Member:
     Rows are numbers of rows of the one table that all members share. ``u`` is the sample of the
     marginal: in the single-set scenario it holds the rows of ``p`` too. The held-out rows choose
     the epoch; without any, the last epoch is kept.
+
+    Members of one ``group``, such as the folds of one penalty weight, share one choice of epoch:
+    the one with the least mean of their held-out losses.
     """
 
     seed: int
@@ -65,3 +69,4 @@ class Member:
     u: RowNumbers
     held_out_p: RowNumbers
     held_out_u: RowNumbers
+    group: int | None = None

@@ -1,5 +1,8 @@
 """Scores outside training: held-out loss of every member, and the best state seen so far."""
 
+from collections.abc import Hashable
+
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import logsigmoid
@@ -39,7 +42,6 @@ class HeldOut:
         self._u, length_u = padded([member.held_out_u for member in members], device)
         self._in_p, self._n_p = _inside(self._p, length_p), length_p
         self._in_u, self._n_u = _inside(self._u, length_u), length_u
-        self.exists = (length_p > 0) & (length_u > 0)  # (K,)
 
     def loss(self, stack: Stack) -> Tensor:
         """``L_var`` of shape (K,); NaN for a member that holds nothing out."""
@@ -56,19 +58,72 @@ def _inside(table: Tensor, lengths: Tensor) -> Tensor:
     return torch.arange(table.shape[1], device=table.device) < lengths.reshape(-1, 1)
 
 
+class Criterion:
+    """What each member's epoch is chosen by: its held-out loss, or the mean over its group.
+
+    A mean weighs the members by their held-out positives, so that every positive counts once. Were
+    each fold of a fit to choose for itself, it would choose the epoch that flatters its own few
+    positives; their scores would no longer be those of unlabelled positives, and a prior read off
+    them would be too low.
+
+    Attributes
+    ----------
+    exists : bool Tensor of shape (K,)
+        Whether anything is held out to choose by.
+    """
+
+    def __init__(self, members: list[Member], device: torch.device) -> None:
+        numbers: dict[Hashable, int] = {}
+        keys = [("alone", k) if m.group is None else m.group for k, m in enumerate(members)]
+        group = np.array([numbers.setdefault(key, len(numbers)) for key in keys])
+        self._group = torch.from_numpy(group).to(device)
+        self._members, sizes = padded(
+            [np.flatnonzero(group == g) for g in range(len(numbers))], device
+        )
+        self._inside = _inside(self._members, sizes)
+        counts = [len(m.held_out_p) if len(m.held_out_u) else 0 for m in members]
+        self._count = torch.tensor(counts, device=device)
+        totals = self._sums(self._count)
+        self._share = self._count / totals.clamp(min=1)  # of a member alone it is exactly 1
+        self.exists = totals > 0
+
+    def __call__(self, loss: Tensor) -> Tensor:
+        """From held-out losses ``(K,)`` to what is compared, ``(K,)``, the same within a group."""
+        means = self._sums((loss * self._share).masked_fill(self._count == 0, 0))
+        return means.masked_fill(~self.exists, torch.nan)
+
+    def _sums(self, values: Tensor) -> Tensor:
+        """Of each member, the sum over its group; always in one order, so always the same bits."""
+        sums = values[self._members].masked_fill(~self._inside, 0).sum(dim=1)
+        return sums[self._group]
+
+
 class Best:
-    """The state of each member at its best epoch, kept on the device."""
+    """The state of each member at its best epoch, kept on the device.
+
+    Attributes
+    ----------
+    tensors : list of Tensor
+    epoch : int Tensor of shape (K,)
+        The best so far; -1 before there is one.
+    loss : Tensor of shape (K,)
+        The member's own held-out loss then.
+    criterion : Tensor of shape (K,)
+        What it was chosen by.
+    """
 
     def __init__(self, stack: Stack, has_held_out: Tensor) -> None:
         device = stack.tensors()[0].device
         self.tensors = [value.clone() for value in stack.tensors()]
         self.loss = torch.full((stack.n_members,), torch.inf, device=device)
+        self.criterion = self.loss.clone()
         self.epoch = torch.full((stack.n_members,), -1, device=device)
         self._has_held_out = has_held_out
 
-    def update(self, stack: Stack, loss: Tensor, epoch: int) -> None:
+    def update(self, stack: Stack, loss: Tensor, criterion: Tensor, epoch: int) -> None:
         """Take over the members that improved; one that holds nothing out always does."""
-        better = (loss < self.loss) | ~self._has_held_out
+        better = (criterion < self.criterion) | ~self._has_held_out
+        self.criterion = torch.where(better, criterion, self.criterion)
         self.loss = torch.where(better, loss, self.loss)
         self.epoch = torch.where(better, epoch, self.epoch)
         for best, value in zip(self.tensors, stack.tensors(), strict=True):

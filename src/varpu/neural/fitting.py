@@ -1,0 +1,90 @@
+"""From a classifier's parameters to the training of its networks."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from varpu.neural.inputs import pixels_to_unit
+from varpu.neural.split import Split
+from varpu.training import DeviceRows, Member, Recipe, Trained, pick_device, train
+
+if TYPE_CHECKING:
+    from varpu.neural.vpu import VPUClassifier
+
+HISTORY = ["lam", "fold", "epoch", "loss", "penalty", "held_out_loss"]
+
+
+def train_networks(
+    model: "VPUClassifier",
+    factory: Callable[[], nn.Module],
+    table: NDArray[Any],
+    splits: list[Split],
+    lams: list[float],
+    seeds: list[int],
+) -> Trained:
+    """Train a network for each penalty weight and split, all together.
+
+    Members come penalty weight by penalty weight, and split by split within each. A split has one
+    seed for all penalty weights, so that these differ in nothing else. The splits of a
+    cross-fitted model choose one epoch together.
+    """
+    if table.dtype != np.uint8:
+        table = table.astype(np.float32, copy=False)
+    rows = DeviceRows(torch.tensor(table, device=pick_device(model.device)), pixels_to_unit)
+    members = [
+        Member(
+            seed=seed,
+            lam=lam,
+            lr=model.lr,
+            p=split.p,
+            u=split.u,
+            held_out_p=split.held_out_p,
+            held_out_u=split.held_out_u,
+            group=None if model.cv is None else number,
+        )
+        for number, lam in enumerate(lams)
+        for split, seed in zip(splits, seeds, strict=True)
+    ]
+    smallest = min(len(split.u) for split in splits)
+    wanted = model.batch_size or int(np.clip(smallest // 10, 32, 500))
+    recipe = Recipe(
+        loss=model.loss,
+        penalty=model.penalty,
+        alpha=model.alpha,
+        epsilon=model.epsilon,
+        epochs=model.epochs,
+        steps_per_epoch=model.steps_per_epoch,
+        batch_size=min(wanted, smallest),
+        betas=(model.betas[0], model.betas[1]),
+        lr_milestones=tuple(model.lr_milestones),
+        lr_decay=model.lr_decay,
+        precision=model.precision,
+        patience=model.patience,
+    )
+    return train(
+        rows,
+        members,
+        recipe,
+        factory,
+        progress=model.progress,
+        checkpoint=None if model.checkpoint is None else Path(model.checkpoint),
+    )
+
+
+def history_of(trained: Trained, lams: list[float], n_folds: int | None) -> pd.DataFrame:
+    """One line an epoch and network; ``n_folds`` is None where there are no folds to tell apart."""
+    n_epochs, _, n_members = trained.history.shape
+    each = n_members // len(lams)
+    columns = {"lam": np.repeat(lams, each * n_epochs)}
+    if n_folds is not None:
+        columns["fold"] = np.tile(np.repeat(np.arange(n_folds), n_epochs), len(lams))
+    columns["epoch"] = np.tile(np.arange(n_epochs), n_members)
+    columns |= {name: trained.history[:, i].T.ravel() for i, name in enumerate(HISTORY[3:])}
+    # Networks that were trained one after another may have stopped at different epochs.
+    return pd.DataFrame(columns).dropna(subset="loss").reset_index(drop=True)
