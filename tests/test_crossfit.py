@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import entropy
 
-from varpu.crossfit import assign_folds, blend, blend_weights, pooled_loss
+from varpu.crossfit import assign_folds, blend, blend_weights, fold_splits, pooled_loss
 from varpu.exceptions import PUInputError
 
 
@@ -85,6 +85,22 @@ def test_the_seed_decides_the_folds():
     assert (folds_of(X, positive, 5, 1) != folds_of(X, positive, 5, 2)).any()
 
 
+@pytest.mark.parametrize("scenario", ["single-set", "case-control"])
+def test_splits_are_the_folds(scenario):
+    X, positive = table()
+    splits = fold_splits(X, positive, 4, scenario, np.random.RandomState(3))
+    fold = folds_of(X, positive, 4, seed=3)
+    marginal = np.ones(100, bool) if scenario == "single-set" else ~positive
+    assert len(splits) == 4
+    for k, split in enumerate(splits):
+        np.testing.assert_array_equal(split.held_out_p, np.flatnonzero(positive & (fold == k)))
+        np.testing.assert_array_equal(split.held_out_u, np.flatnonzero(marginal & (fold == k)))
+        np.testing.assert_array_equal(split.p, np.flatnonzero(positive & (fold != k)))
+        np.testing.assert_array_equal(split.u, np.flatnonzero(marginal & (fold != k)))
+        np.testing.assert_array_equal(np.sort(split.labelled), np.flatnonzero(positive))
+        np.testing.assert_array_equal(np.sort(split.marginal), np.flatnonzero(marginal))
+
+
 class Atoms:
     """Ten values with known masses under P and in the marginal, so that all truths are sums."""
 
@@ -102,7 +118,7 @@ class Atoms:
         return pooled_loss(log_ratio, self.p, self.u)
 
     def weights(self, log_ratios):
-        return blend_weights(log_ratios, self.p, self.u)
+        return blend_weights(log_ratios, self.p, self.u, shrinkage=0)
 
 
 def test_the_loss_is_least_at_the_density_ratio_and_there_minus_the_divergence():
@@ -208,7 +224,7 @@ def test_extreme_members_are_blended():
     """Ratios far outside of what a float can hold."""
     p, u = np.array([0.5, 0.3, 0.2]), np.full(3, 1 / 3)
     members = np.array([[2000.0, -2000.0, -2000.0], [-2000.0, 2000.0, 2000.0]])
-    weights = blend_weights(members, p, u)
+    weights = blend_weights(members, p, u, shrinkage=0)
     assert np.isfinite(weights).all()
     # As mixtures: all of E_U on one atom, and on the two others. Shares of P are the weights,
     # times E_U of each member to come back to its own unit.
@@ -216,6 +232,76 @@ def test_extreme_members_are_blended():
     np.testing.assert_allclose(weights, expected / expected.sum(), rtol=1e-4)
     # A positive that no member expected leaves the choice to the others.
     surprise = np.column_stack([members, [-2000.0, -2000.0]])
-    found = blend_weights(surprise, np.append(p, 0.1), np.append(u, 1.0))
+    found = blend_weights(surprise, np.append(p, 0.1), np.append(u, 1.0), shrinkage=0)
     assert np.isfinite(found).all()
     assert (found > 0.1).all()
+
+
+def counted(atoms, n_positives):
+    """Weights as counts: shrinkage is counted in labelled rows."""
+    return atoms.p * n_positives, atoms.u * 10 * n_positives
+
+
+@pytest.mark.parametrize("shrinkage", [0.0, 1.0, 10.0, 1e6])
+@pytest.mark.parametrize("n_positives", [3, 300])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_blend_is_no_worse_than_its_members_in_the_mean(seed, n_positives, shrinkage):
+    """Jensen's inequality, in the unit in which the ratios have the mean 1."""
+    atoms = Atoms(seed)
+    members = atoms.noisy(4, np.array([[0.2], [0.5], [1.0], [2.0]]), seed)
+    members -= np.log(np.exp(members) @ atoms.u)[:, None]
+    weights = blend_weights(members, *counted(atoms, n_positives), shrinkage)
+    assert weights.sum() == pytest.approx(1)
+    assert (weights >= 0).all()
+    mean = weights @ [atoms.loss(member) for member in members]
+    assert atoms.loss(blend(members, weights)) <= mean + 1e-12
+    # Whatever the weights are, they are for the ratios as they came.
+    shift = np.array([0.0, 2.0, -3.0, 1.0])
+    shifted = blend_weights(members + shift[:, None], *counted(atoms, n_positives), shrinkage)
+    np.testing.assert_allclose(
+        shifted, weights * np.exp(-shift) / (weights @ np.exp(-shift)), rtol=1e-6, atol=1e-12
+    )
+
+
+def test_much_shrinkage_gives_the_shares_that_are_dealt():
+    atoms = Atoms()
+    members = atoms.noisy(4, np.array([[0.1], [0.12], [0.3], [1.0]]))
+    members -= np.log(np.exp(members) @ atoms.u)[:, None]
+    losses = np.array([atoms.loss(member) for member in members])
+    dealt = np.exp(-50 * (losses - losses.min()))
+    weights = blend_weights(members, *counted(atoms, 100), 1e9)
+    np.testing.assert_allclose(weights, dealt / dealt.sum(), atol=1e-6)
+    assert np.sum(dealt > 0.01 * dealt.sum()) > 1  # not one of many that are nearly as good
+
+
+def test_shrinkage_against_a_search_over_all_weights():
+    """What is maximised: the log-likelihood of the positives and of those that are dealt."""
+    atoms = Atoms(1)
+    members = atoms.noisy(2, 0.3, 1)
+    members -= np.log(np.exp(members) @ atoms.u)[:, None]
+    in_p, in_u = counted(atoms, 40)
+    dealt = np.exp(-50 * np.array([atoms.loss(member) for member in members]))
+    dealt *= 10 / dealt.sum()
+    grid = np.linspace(0, 1, 20_001)[1:-1]
+    shares = np.stack([1 - grid, grid])
+    likelihood = in_p @ np.log(np.exp(members.T) @ shares) + dealt @ np.log(shares)
+    weights = blend_weights(members, in_p, in_u)  # 10 by default
+    assert weights[1] == pytest.approx(grid[likelihood.argmax()], abs=1e-3)
+
+
+def test_with_many_positives_shrinkage_does_not_matter():
+    atoms = Atoms(1)
+    members = atoms.noisy(3, 0.7, 1)
+    plain = blend_weights(members, *counted(atoms, 1e6), 0.0)
+    np.testing.assert_allclose(blend_weights(members, *counted(atoms, 1e6)), plain, atol=1e-2)
+    few = blend_weights(members, *counted(atoms, 5))
+    assert np.abs(few - plain).max() > 0.05
+
+
+def test_shrinkage_gives_nothing_to_a_member_that_diverged():
+    atoms = Atoms()
+    members = atoms.noisy(3, 0.5)
+    members[1] = np.nan
+    weights = blend_weights(members, *counted(atoms, 20))
+    assert weights[1] == 0
+    assert weights.sum() == pytest.approx(1)

@@ -16,6 +16,8 @@ def test_demo_shows_that_pu_learning_pays():
     vpu = float(accuracy["positives and unlabelled (VPU)"])
     naive = float(accuracy["unlabelled taken as negative"])
     assert naive + 15 < vpu <= float(accuracy["all true labels"])
-    found, true = map(float, re.findall(r"found (0\.\d+), true (0\.\d+)", done.stdout)[0])
+    share = re.search(r"found (0\.\d+) \(.+? (0\.\d+) to (0\.\d+)\), true (0\.\d+)", done.stdout)
+    found, low, high, true = map(float, share.groups())
     assert abs(found - true) < 0.1
+    assert low <= found <= high
     assert done.stderr == ""  # no progress bar where nobody watches

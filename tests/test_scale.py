@@ -1,5 +1,7 @@
 """Scales and priors against closed forms and known mixtures."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -150,6 +152,46 @@ def test_an_estimate_above_what_the_scores_allow_is_warned_about():
     scores_p, scores_u = rng.normal(2, 1, 400), rng.normal(1.5, 1, 4000)
     with pytest.warns(ScaleWarning, match="allow at most 0.0"):
         assert read(scores_p, scores_u).prior == scale.estimate_prior(scores_p, scores_u)
+
+
+def read_quietly(scores_p, scores_u):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ScaleWarning)
+        return read(scores_p, scores_u)
+
+
+def nearly_all_positive(n_labelled, n=2000, prior=0.9, seed=0):
+    """True log-ratios: most rows are positive, and few of these are labelled."""
+    rng = np.random.default_rng(seed)
+    truth = rng.random(n) < prior
+    x = rng.normal(size=n) + 3.0 * truth
+    odds = np.exp(3.0 * x - 4.5)
+    log_ratio = np.log(odds / (prior * odds + 1 - prior))
+    return log_ratio[np.flatnonzero(truth)[:n_labelled]], log_ratio
+
+
+def test_where_nearly_all_is_positive_it_is_drawn_to_the_bound():
+    """The best bin flatters itself; its interval is wide, and the bound is hardly noisy."""
+    for seed in range(4):
+        scores_p, scores_u = nearly_all_positive(40, seed=seed)
+        plain, high = scale.estimate_prior(scores_p, scores_u), bound(scores_p)
+        reading = read_quietly(scores_p, scores_u)
+        assert plain < reading.prior <= high + 1e-12
+        assert abs(reading.prior - 0.9) < abs(plain - 0.9)
+        assert reading.interval[0] <= reading.prior <= reading.interval[1]
+
+
+def test_a_narrow_interval_or_a_low_bound_leaves_it_as_it_is():
+    scores_p, scores_u = nearly_all_positive(4000, n=20_000)
+    low, high = scale.prior_interval(scores_p, scores_u)
+    assert high - low < 0.1
+    assert bound(scores_p) > 0.9
+    assert read(scores_p, scores_u).prior == scale.estimate_prior(scores_p, scores_u)
+    scores_p, scores_u = nearly_all_positive(60, prior=0.4)
+    low, high = scale.prior_interval(scores_p, scores_u)
+    assert high - low > 0.1
+    assert bound(scores_p) < 0.5
+    assert read(scores_p, scores_u).prior == scale.estimate_prior(scores_p, scores_u)
 
 
 def test_nothing_to_read_from():

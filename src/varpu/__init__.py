@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from varpu.exceptions import missing_extra
 
 if TYPE_CHECKING:
-    from varpu import losses, metrics, model_selection, nets, scale, training
+    from varpu import crossfit, losses, metrics, model_selection, nets, scale, training
+    from varpu.auto import PUClassifier
     from varpu.boosting import VPUBoostingClassifier
     from varpu.io import load, save
     from varpu.neural import VPUClassifier, paper_recipe
@@ -18,11 +19,13 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "PUClassifier",
     "VPUClassifier",
     "VPUBoostingClassifier",
     "paper_recipe",
     "load",
     "save",
+    "crossfit",
     "losses",
     "metrics",
     "model_selection",
@@ -34,6 +37,8 @@ __all__ = [
 
 # The module that holds each public name; a submodule holds itself.
 _HOMES = {
+    "PUClassifier": "varpu.auto",
+    "crossfit": "varpu.crossfit",
     "VPUClassifier": "varpu.neural",
     "VPUBoostingClassifier": "varpu.boosting",
     "paper_recipe": "varpu.neural",

@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
+from varpu.calibration import Recalibration
 from varpu.exceptions import PUInputError
 
 SCENARIOS = ("single-set", "case-control")
@@ -33,6 +34,8 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator):
         ``log E_U[Phi]`` over the marginal rows, which turns ``Phi`` into a density ratio.
     prior_ : float
         The estimated share of positives in the marginal.
+    recalibration_ : Recalibration or None
+        What was learned on the pool of out-of-fold scores, and is applied to every score.
     """
 
     _accepts_images = False
@@ -44,6 +47,7 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator):
     scale_: float
     log_mean_phi_: float
     prior_: float
+    recalibration_: Recalibration | None = None
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Learn from a table whose labels say "positive" or "not known".
@@ -56,7 +60,7 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator):
         """
         self._check_params()
         table = self._check_rows(X, fitting=True)
-        positive = self._check_y(y, len(table))
+        positive = self._check_y(y, table.shape[0])
         self._fit(table, positive)
         return self
 
@@ -106,7 +110,13 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator):
             "image_shape": list(getattr(self, "image_shape_", ())),
             "feature_names": [str(name) for name in getattr(self, "feature_names_in_", ())],
         }
-        return fields, {}
+        curve = self.recalibration_
+        if curve is None:
+            return fields, {}
+        return fields, {
+            "recalibration.scores": curve.scores,
+            "recalibration.log_ratios": curve.log_ratios,
+        }
 
     def _from_state(self, fields: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         """Take over what :meth:`_to_state` gave."""
@@ -115,6 +125,10 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator):
         self.scale_ = fields["scale"]
         self.log_mean_phi_ = fields["log_mean_phi"]
         self.prior_ = fields["prior"]
+        if "recalibration.scores" in arrays:
+            self.recalibration_ = Recalibration(
+                arrays["recalibration.scores"], arrays["recalibration.log_ratios"]
+            )
         if fields["image_shape"]:
             self.image_shape_ = tuple(fields["image_shape"])
         if fields["feature_names"]:
@@ -122,7 +136,10 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator):
 
     def _log_phi_of(self, X: ArrayLike) -> NDArray[np.float64]:
         check_is_fitted(self)
-        return self._log_phi(self._check_rows(X, fitting=False))
+        return self._recalibrated(self._log_phi(self._check_rows(X, fitting=False)))
+
+    def _recalibrated(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        return scores if self.recalibration_ is None else self.recalibration_(scores)
 
     def _check_rows(self, X: Any, fitting: bool) -> NDArray[Any]:
         """A float table, or images as they came."""

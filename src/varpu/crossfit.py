@@ -5,6 +5,7 @@ without flattery. It needs no negatives, and it does not mind the scale of the s
 any kind can be compared and blended by it.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,30 @@ from varpu.model_selection.rows import deal, identical_rows
 
 _TOLERANCE = 1e-6
 _MAX_ITERATIONS = 2000
+_SHARPNESS = 50.0
+_TINY = np.finfo(np.float64).tiny
 
 Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Split:
+    """Row numbers. ``u`` and ``held_out_u`` are samples of the marginal."""
+
+    p: NDArray[np.int64]
+    u: NDArray[np.int64]
+    held_out_p: NDArray[np.int64]
+    held_out_u: NDArray[np.int64]
+
+    @property
+    def labelled(self) -> NDArray[np.int64]:
+        """All labelled rows."""
+        return np.concatenate([self.p, self.held_out_p])
+
+    @property
+    def marginal(self) -> NDArray[np.int64]:
+        """The whole sample of the marginal."""
+        return np.concatenate([self.u, self.held_out_u])
 
 
 def assign_folds(
@@ -61,6 +84,25 @@ def assign_folds(
     )
 
 
+def fold_splits(
+    X: Any,
+    positive: NDArray[np.bool_],
+    n_folds: int,
+    scenario: str,
+    random: np.random.RandomState,
+) -> list[Split]:
+    """One split a fold: the fold is held out, the rest is trained on."""
+    fold = assign_folds(X, positive, n_folds, random)
+    marginal = np.ones_like(positive) if scenario == "single-set" else ~positive
+    return [
+        Split(
+            *(np.flatnonzero(side & (fold != k)) for side in (positive, marginal)),
+            *(np.flatnonzero(side & (fold == k)) for side in (positive, marginal)),
+        )
+        for k in range(fold.max() + 1)
+    ]
+
+
 def pooled_loss(log_ratio: Floats, weight_p: Floats, weight_u: Floats) -> float:
     """``L_var = log E_U[r] - E_P[log r]`` of weighted rows; lower is better.
 
@@ -80,14 +122,20 @@ def pooled_loss(log_ratio: Floats, weight_p: Floats, weight_u: Floats) -> float:
         return float(_log_mean(log_ratio, weight_u) - mean_p)
 
 
-def blend_weights(log_ratios: Floats, weight_p: Floats, weight_u: Floats) -> Floats:
+def blend_weights(
+    log_ratios: Floats, weight_p: Floats, weight_u: Floats, shrinkage: float = 10.0
+) -> Floats:
     """Weights of the mean ``sum_k w_k r_k`` with the least pooled ``L_var``.
 
     With ratios in one unit, ``E_U[r_k] = 1``, every such mean has ``E_U = 1`` too, so only
     ``E_P[log sum_k w_k r_k]`` is left to be made large. That is concave in ``w``, and
     expectation-maximisation, ``w_k <- E_P[w_k r_k / sum_j w_j r_j]``, climbs to its one maximum
-    without a step size: the members are a mixture of which the positives are a sample. No blend
-    that this returns is worse on the pool than its best member.
+    without a step size: the members are a mixture of which the positives are a sample.
+
+    Few positives would let luck decide. So ``shrinkage`` further ones are dealt out beforehand in
+    shares of ``exp(-50 (L_k - L_min))``, which favour good members but not one of many that are
+    nearly as good. By Jensen's inequality the pooled loss of any such mean is at most the mean of
+    its members' losses; without shrinkage it is not above that of the best.
 
     Parameters
     ----------
@@ -95,6 +143,8 @@ def blend_weights(log_ratios: Floats, weight_p: Floats, weight_u: Floats) -> Flo
         Out-of-fold ``log r`` of each member. One without a finite pooled loss gets the weight 0.
     weight_p, weight_u : arrays of shape (n,)
         How many labelled rows, and how many rows of the marginal sample, each row stands for.
+    shrinkage : float
+        Counted in labelled rows.
 
     Returns
     -------
@@ -108,13 +158,18 @@ def blend_weights(log_ratios: Floats, weight_p: Floats, weight_u: Floats) -> Flo
     weights = np.zeros(len(log_ratios))
     log_means = np.array([_log_mean(log_ratios[k], weight_u) for k in usable])
     is_p = weight_p > 0
-    found = _climb((log_ratios[usable] - log_means[:, None])[:, is_p], weight_p[is_p])
+    dealt = np.exp(_SHARPNESS * (losses[usable].min() - losses[usable]))
+    dealt *= shrinkage / dealt.sum()
+    found = _climb((log_ratios[usable] - log_means[:, None])[:, is_p], weight_p[is_p], dealt)
     # From the unit E_U = 1 back to the unit they came in; a common factor does not matter.
     found = found * np.exp(log_means.min() - log_means)
     weights[usable] = found / found.sum()
     best = int(usable[losses[usable].argmin()])
     # Where one member is all that is wanted, the climb comes near that corner but never arrives.
-    if pooled_loss(blend(log_ratios, weights), weight_p, weight_u) >= losses[best]:
+    if (
+        not shrinkage
+        and pooled_loss(blend(log_ratios, weights), weight_p, weight_u) >= losses[best]
+    ):
         weights = np.eye(len(log_ratios))[best]
     return weights
 
@@ -138,14 +193,18 @@ def blend(log_ratios: Floats, weights: Floats) -> Floats:
         return np.asarray(top + np.log(np.exp(terms - top).sum(axis=0)))
 
 
-def _climb(log_ratios: Floats, weight: Floats) -> Floats:
-    """Maximise ``E_P[log sum_k w_k r_k]`` over the simplex, members (K, n) on positives alone."""
+def _climb(log_ratios: Floats, weight: Floats, dealt: Floats) -> Floats:
+    """Maximise ``sum_P log sum_k w_k r_k + sum_k d_k log w_k`` over the simplex.
+
+    Members ``(K, n)`` are given on positives alone, with the weights of these.
+    """
     # A factor common to the members of a row cancels: the largest is 1, so nothing overflows.
     ratios = np.exp(log_ratios - log_ratios.max(axis=0))
-    share = weight / weight.sum()
+    total = weight.sum() + dealt.sum()
     w = np.full(len(ratios), 1 / len(ratios))
     for _ in range(_MAX_ITERATIONS):
-        gain = ratios @ (share / (w @ ratios))  # (K,) E_P[r_k / sum_j w_j r_j]
+        # Positives and dealt ones that fall to each member, over its weight: (K,), 1 at the top.
+        gain = (ratios @ (weight / (w @ ratios)) + dealt / np.maximum(w, _TINY)) / total
         w = w * gain
         # By Jensen the maximum is at most log max_k gain_k away.
         if gain.max() <= 1 + _TOLERANCE:

@@ -25,7 +25,11 @@ from varpu.exceptions import ModelFileError, PUInputError
 FORMAT = 1
 
 # The classes a file may name. Reading a file never imports anything else.
-_CLASSES = {"VPUClassifier": "varpu.neural", "VPUBoostingClassifier": "varpu.boosting"}
+_CLASSES = {
+    "PUClassifier": "varpu.auto",
+    "VPUClassifier": "varpu.neural",
+    "VPUBoostingClassifier": "varpu.boosting",
+}
 
 
 def save(model: BasePUClassifier, path: str | Path) -> None:

@@ -145,9 +145,10 @@ def read_prior(
 ) -> PriorReading:
     """The prior from held-out log-ratios, with a :class:`ScaleWarning` where it is doubtful.
 
-    It is :func:`estimate_prior`. Two things make that worthless: scores that are tied, as a
+    It is :func:`estimate_prior`, drawn towards ``1 / E_P[f_P/f]`` where its interval is wide and
+    nearly all rows are positive. Two things make it worthless: scores that are tied, as a
     saturated network's are, leave no ranks to read; and an estimate of none or all of the sample
-    has found no threshold at all. Then ``1 / E_P[f_P/f]`` stands in. As ``prior * f_P/f`` is a
+    has found no threshold at all. Then that bound stands in. As ``prior * f_P/f`` is a
     probability it is never below the prior, and it is the prior where classes do not overlap.
 
     Parameters
@@ -183,6 +184,9 @@ def read_prior(
     elif prior > bound + _WIDE_INTERVAL:
         doubts.append(f"the scores themselves allow at most {bound:.2f}")
     low, high = (max(end, least) for end in _interval(estimate, weight_p, weight_u))
+    if not doubts and prior < bound:
+        prior += _trust_in_bound(bound, high - low) * (bound - prior)
+        high = max(high, prior)
     if weight_p.sum() < _FEW_POSITIVES:
         doubts.append(f"it rests on {weight_p.sum():g} labelled positives")
     if high - low > _WIDE_INTERVAL:
@@ -202,6 +206,16 @@ def _upper_bound(log_ratio_p: Scores, weight_p: Scores, weight_u: Scores) -> flo
     """``min(1, 1 / E_P[f_P/f])``; a function of both weights as the other estimate is."""
     log_mean = logsumexp(log_ratio_p, b=weight_p) - np.log(weight_p.sum())
     return float(np.exp(min(0.0, -log_mean)))
+
+
+def _trust_in_bound(bound: float, width: float) -> float:
+    """How far to go from the best bin's estimate to the upper bound, 0 to 1.
+
+    Where nearly all is positive and positives are few, P and the marginal look alike, and the best
+    bin is the one that flatters most: it reads too low, and its interval is wide. The bound is a
+    mean over all positives, hardly noisy, and near 1 there is little that it can be too high by.
+    """
+    return float(np.clip((width - 0.1) / 0.1, 0, 1) * np.clip((bound - 0.6) / 0.2, 0, 1))
 
 
 def _largest_tie(scores: Scores, weight: Scores) -> float:

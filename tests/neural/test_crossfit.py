@@ -7,17 +7,19 @@ from sklearn.metrics import roc_auc_score
 from torch import nn
 
 from varpu import VPUClassifier
-from varpu.crossfit import blend, pooled_loss
+from varpu.calibration import recalibration
+from varpu.crossfit import blend, fold_splits, pooled_loss
 from varpu.exceptions import PUInputError, ScaleWarning
 from varpu.nets import MLP
-from varpu.neural.crossfit import blended_networks, fold_splits
+from varpu.neural.crossfit import blended_networks
 from varpu.neural.ensemble import log_phi
-from varpu.scale import estimate_prior
+from varpu.scale import read_prior
 from varpu.training import Trained
 
 QUICK = {"hidden": (32, 32), "epochs": 6, "batch_size": 64, "random_state": 0}
 CPU = torch.device("cpu")
 LAMS = [0.0, 1.0]
+HELD_OUT = ("held_out_p", "held_out_u")
 
 
 def two_gaussians(n, prior=0.4, distance=3.0, labelled=0.4, seed=0):
@@ -78,10 +80,14 @@ def test_each_fold_is_scored_by_its_own_networks_in_their_own_unit(fitted):
     np.testing.assert_allclose(model.out_of_fold_log_ratio_, out_of_fold)
     positive, everyone = (y == 1).astype(float), np.ones(len(y))
     assert model.held_out_loss_ == pytest.approx(pooled_loss(out_of_fold, positive, everyone))
-    assert model.prior_ == estimate_prior(out_of_fold[y == 1], out_of_fold)
+    # Fold by fold, as the bootstrap draws rows by their numbers.
+    p, u = (np.concatenate([getattr(split, side) for split in splits]) for side in HELD_OUT)
+    reading = read_prior(out_of_fold[p], out_of_fold[u], np.ones(len(p)), np.ones(len(u)))
+    assert (model.prior_, model.prior_interval_) == (reading.prior, reading.interval)
     assert model.scale_ == pytest.approx(1 / model.prior_)
-    # New rows, as these might be: the folds' mean log-ratio, then the blend of ratios.
-    new = np.log(model.lam_weights_ @ np.exp(ratios.mean(axis=1)))
+    # New rows, as these might be: the folds' mean log-ratio, the blend of ratios, then the curve.
+    curve = recalibration(out_of_fold, positive, everyone)
+    new = curve(np.log(model.lam_weights_ @ np.exp(ratios.mean(axis=1))))
     np.testing.assert_allclose(model.log_ratio(X), new)
     np.testing.assert_allclose(
         model.predict_proba(X)[:, 1], np.minimum(model.prior_ * np.exp(new), 1)

@@ -117,7 +117,7 @@ def test_algorithm_1_computed_anew_from_its_parts():
     table = (X - mean) / std
     sides = (split.p, split.u, split.held_out_p, split.held_out_u)
     members = [Member(seed, lam, 3e-4, *sides) for lam in lams]
-    recipe = Recipe(epochs=6, batch_size=64, patience=10)
+    recipe = Recipe(epochs=6, batch_size=64, patience=15)
     rows = DeviceRows(torch.tensor(table, dtype=torch.float32))
     trained = train(rows, members, recipe, lambda: MLP(2, (32, 32)))
     best = int(trained.held_out_loss.argmin())

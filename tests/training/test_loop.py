@@ -1,5 +1,6 @@
 """The loop: members in a stack are the members alone, and the same seed is the same fit."""
 
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -256,6 +257,64 @@ def test_a_group_without_held_out_rows_keeps_its_last_epoch(task):
     members = [replace(member, group=0) for member in task.without_held_out()]
     trained = train(task.rows, members, task.recipe(epochs=3), task.factory)
     assert trained.best_epoch.tolist() == [2, 2, 2]
+
+
+@pytest.mark.parametrize("kind", [None, *OTHER_NETWORKS])
+def test_past_the_deadline_there_is_one_epoch(task, kind):
+    """The first of every member, whether they are one stack or several."""
+    factory, recipe = OTHER_NETWORKS.get(kind, task.factory), task.recipe(epochs=4)
+    short = train(task.rows, task.members, replace(recipe, epochs=1), factory)
+    late = train(task.rows, task.members, recipe, factory, deadline=time.monotonic() - 1)
+    assert np.array_equal(late.history, short.history)
+    assert np.isfinite(late.history).all()
+    for state, expected in zip(late.states, short.states, strict=True):
+        assert_same_state(state, expected, atol=0)
+
+
+def test_a_deadline_is_looked_at_before_each_epoch(task, monkeypatch):
+    now = iter(range(100))
+    monkeypatch.setattr("varpu.training.loop.time.monotonic", lambda: next(now))
+    recipe = task.recipe(epochs=9)
+    trained = train(task.rows, task.members, recipe, task.factory, deadline=2.5)
+    assert len(trained.history) == 1 + 3  # at 0, 1 and 2 it went on
+    whole = train(task.rows, task.members, replace(recipe, epochs=4), task.factory)
+    assert np.array_equal(trained.history, whole.history)
+
+
+@pytest.mark.parametrize("kind", [None, *OTHER_NETWORKS])
+def test_a_goal_out_of_reach_ends_a_fit_after_its_trial(task, kind):
+    factory, recipe = OTHER_NETWORKS.get(kind, task.factory), task.recipe(epochs=8)
+    members = [replace(member, group=0) for member in task.members]
+    whole = train(task.rows, members, recipe, factory)
+    tried = train(task.rows, members, recipe, factory, goal=-100.0)
+    assert len(tried.history) == 5
+    assert np.array_equal(tried.history, whole.history[:5])
+    for goal in (100.0, np.inf):  # a goal that is reached is none
+        reached = train(task.rows, members, recipe, factory, goal=goal)
+        assert np.array_equal(reached.history, whole.history)
+
+
+def test_one_member_near_the_goal_is_enough_to_go_on(task):
+    recipe = task.recipe(epochs=7)
+    whole = train(task.rows, task.members, recipe, task.factory)
+    best = whole.history[:5, 2].min(axis=0)  # of each member by the end of the trial
+    goal = np.sort(best)[:2].mean()
+    assert len(train(task.rows, task.members, recipe, task.factory, goal=goal).history) == 7
+    goal = best.min() - 0.01
+    assert len(train(task.rows, task.members, recipe, task.factory, goal=goal).history) == 5
+
+
+def test_without_held_out_rows_there_is_no_goal_to_miss(task):
+    recipe = task.recipe(epochs=7)
+    trained = train(task.rows, task.without_held_out(), recipe, task.factory, goal=-100.0)
+    assert len(trained.history) == 7
+
+
+def test_a_deadline_far_away_changes_nothing(task):
+    recipe = task.recipe(epochs=3)
+    far = train(task.rows, task.members, recipe, task.factory, deadline=time.monotonic() + 1e6)
+    none = train(task.rows, task.members, recipe, task.factory)
+    assert np.array_equal(far.history, none.history)
 
 
 def test_the_table_is_left_alone(task):

@@ -5,19 +5,26 @@ from typing import Any, Self
 import lightgbm
 import numpy as np
 import pandas as pd
-import scipy.sparse
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_sample_weight
 
 from varpu.base import SCENARIOS, BasePUClassifier
-from varpu.boosting.crossfit import GrownTrees, grow, grow_on_all
+from varpu.boosting.crossfit import (
+    GrownTrees,
+    booster_from_bytes,
+    booster_to_bytes,
+    grow,
+)
 from varpu.boosting.rows import WeightedRows, take_rows, weighted_rows
+from varpu.boosting.settings import TreeSetting
+from varpu.calibration import recalibration
 from varpu.checks import one_of, real, share, whole
 from varpu.exceptions import PUInputError
 from varpu.model_selection.rows import deal
 from varpu.scale import read_prior
+from varpu.tables import check_table
 
 Floats = NDArray[np.float64]
 
@@ -26,9 +33,9 @@ class VPUBoostingClassifier(BasePUClassifier):
     """Variational PU learning on LightGBM: no prior, no negatives, no scaling of columns.
 
     Grows one booster a fold on ``L_var = log E_U[Phi] - E_P[log Phi]``, stops them all at the round
-    with the least ``L_var`` over the pool of out-of-fold scores, reads the prior off that pool and
-    predicts with the mean of the boosters' log-ratios. Missing values and, in a pandas frame,
-    categorical columns are LightGBM's own.
+    with the least ``L_var`` over the pool of out-of-fold scores, recalibrates on that pool, reads
+    the prior off it and predicts with the mean of the boosters' log-ratios. Missing values and, in
+    a pandas frame, categorical columns are LightGBM's own.
 
     Parameters
     ----------
@@ -152,10 +159,18 @@ class VPUBoostingClassifier(BasePUClassifier):
         )
         random = check_random_state(self.random_state)
         fold = self._folds(rows, random)
-        params = self._lightgbm_params(int(random.randint(2**31 - 1)))
+        setting = TreeSetting(*(getattr(self, name) for name in TreeSetting._fields))
+        params = setting.for_lightgbm(int(random.randint(2**31 - 1)))
         n_threads = effective_n_jobs(-1 if self.n_jobs is None else self.n_jobs)
-        trees = grow(rows, fold, params, self.max_rounds, self.early_stopping_rounds, n_threads)
-        self.booster_ = grow_on_all(rows, params, trees.round)
+        trees = grow(
+            rows,
+            fold,
+            params,
+            self.max_rounds,
+            self.early_stopping_rounds,
+            n_threads,
+            on_all_rows=True,
+        )
         self.out_of_fold_log_ratio_ = np.full(len(used), np.nan)
         self.out_of_fold_log_ratio_[used] = trees.log_ratio[rows.number]
         self._take_over(trees, rows)
@@ -174,33 +189,7 @@ class VPUBoostingClassifier(BasePUClassifier):
             share("prior", self.prior, one_allowed=True)
 
     def _check_rows(self, X: Any, fitting: bool) -> Any:
-        """A frame as it is, so that its categories live; anything else as numbers."""
-        if isinstance(X, pd.DataFrame):
-            return self._check_frame(X, fitting)
-        table = validate_data(
-            self,
-            X,
-            reset=fitting,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            ensure_all_finite="allow-nan",
-        )
-        return scipy.sparse.csr_matrix(table) if scipy.sparse.issparse(table) else table
-
-    def _check_frame(self, X: pd.DataFrame, fitting: bool) -> pd.DataFrame:
-        validate_data(self, X, reset=fitting, skip_check_array=True)
-        if 0 in X.shape:
-            raise PUInputError(f"Found array with 0 sample(s) or 0 feature(s), shape {X.shape}")
-        unusable = [str(name) for name, column in X.items() if not _is_usable(column)]
-        if unusable:
-            raise PUInputError(
-                f"columns must be numbers or categories; {', '.join(unusable[:5])} hold neither:"
-                f" turn strings into categories by X.astype({{{unusable[0]!r}: 'category'}})"
-            )
-        numbers = X.select_dtypes("number").to_numpy(np.float64)
-        if np.isinf(numbers).any():
-            raise PUInputError("Input X contains infinity; missing values are NaN")
-        return X
+        return check_table(self, X, fitting)
 
     def _folds(self, rows: WeightedRows, random: np.random.RandomState) -> NDArray[np.int64]:
         """The fold of each distinct row."""
@@ -215,37 +204,20 @@ class VPUBoostingClassifier(BasePUClassifier):
             )
         return deal(positive, np.arange(len(positive)), np.ones((n_folds, 2)), random)
 
-    def _lightgbm_params(self, seed: int) -> dict[str, Any]:
-        return {
-            "learning_rate": self.learning_rate,
-            "num_leaves": self.num_leaves,
-            "min_data_in_leaf": self.min_child_samples,
-            "lambda_l2": self.reg_lambda,
-            "bagging_fraction": self.subsample,
-            "bagging_freq": 1,
-            "feature_fraction": self.colsample_bytree,
-            "seed": seed,
-            "deterministic": True,
-            "force_row_wise": True,
-            # Small tables: LightGBM would else drop columns with few distinct values.
-            "feature_pre_filter": False,
-            "min_data_in_bin": 1,
-            "verbose": -1,
-            "num_threads": 1,
-        }
-
     def _take_over(self, trees: GrownTrees, rows: WeightedRows) -> None:
-        self._trees = trees
+        assert trees.whole is not None
+        self._trees, self.booster_ = trees, trees.whole
         self.boosters_ = trees.boosters
         self.best_round_ = trees.round
         self.held_out_loss_ = trees.loss
         self.history_ = pd.DataFrame({"held_out_loss": trees.history})
         gain = self.booster_.feature_importance("gain").astype(np.float64)
         self.feature_importances_ = gain / (gain.sum() or 1.0)
-        positive = rows.weight_p > 0
+        self.recalibration_ = recalibration(trees.log_ratio, rows.weight_p, rows.weight_u)
         if self.prior is None:
+            log_ratio, positive = trees.log_ratio, rows.weight_p > 0
             reading = read_prior(
-                trees.log_ratio[positive], trees.log_ratio, rows.weight_p[positive], rows.weight_u
+                log_ratio[positive], log_ratio, rows.weight_p[positive], rows.weight_u
             )
             self.prior_, self.prior_interval_ = reading.prior, reading.interval
         else:
@@ -267,9 +239,9 @@ class VPUBoostingClassifier(BasePUClassifier):
             "history": self.history_["held_out_loss"].to_numpy(),
             "out_of_fold_log_ratio": self.out_of_fold_log_ratio_,
             "feature_importances": self.feature_importances_,
-            "booster": _to_bytes(self.booster_),
+            "booster": booster_to_bytes(self.booster_),
         }
-        arrays |= {f"booster.{i}": _to_bytes(b) for i, b in enumerate(self.boosters_)}
+        arrays |= {f"booster.{i}": booster_to_bytes(b) for i, b in enumerate(self.boosters_)}
         return fields, arrays
 
     def _from_state(self, fields: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
@@ -281,8 +253,10 @@ class VPUBoostingClassifier(BasePUClassifier):
         self.history_ = pd.DataFrame({"held_out_loss": arrays["history"]})
         self.out_of_fold_log_ratio_ = arrays["out_of_fold_log_ratio"]
         self.feature_importances_ = arrays["feature_importances"]
-        self.booster_ = _from_bytes(arrays["booster"])
-        self.boosters_ = [_from_bytes(arrays[f"booster.{i}"]) for i in range(fields["n_boosters"])]
+        self.booster_ = booster_from_bytes(arrays["booster"])
+        self.boosters_ = [
+            booster_from_bytes(arrays[f"booster.{i}"]) for i in range(fields["n_boosters"])
+        ]
         self._trees = GrownTrees(
             self.boosters_,
             arrays["log_means"],
@@ -290,6 +264,7 @@ class VPUBoostingClassifier(BasePUClassifier):
             self.out_of_fold_log_ratio_,
             self.held_out_loss_,
             arrays["history"].tolist(),
+            self.booster_,
         )
 
     def _log_phi(self, X: Any) -> Floats:
@@ -300,16 +275,3 @@ class VPUBoostingClassifier(BasePUClassifier):
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = True
         return tags
-
-
-def _is_usable(column: pd.Series) -> bool:
-    return isinstance(column.dtype, pd.CategoricalDtype) or pd.api.types.is_numeric_dtype(column)
-
-
-def _to_bytes(booster: lightgbm.Booster) -> NDArray[np.uint8]:
-    """LightGBM's own text format, as an array."""
-    return np.frombuffer(booster.model_to_string(num_iteration=-1).encode(), dtype=np.uint8)
-
-
-def _from_bytes(text: NDArray[np.uint8]) -> lightgbm.Booster:
-    return lightgbm.Booster(model_str=text.tobytes().decode())

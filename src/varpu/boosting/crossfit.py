@@ -43,6 +43,8 @@ class GrownTrees:
         Pooled out-of-fold ``L_var``.
     history : list of float
         The pooled loss after each round.
+    whole : Booster or None
+        If it was asked for: a booster on all rows, of as many trees.
     """
 
     boosters: list[lightgbm.Booster]
@@ -51,6 +53,7 @@ class GrownTrees:
     log_ratio: Floats
     loss: float
     history: list[float]
+    whole: lightgbm.Booster | None = None
 
     def predict(self, X: Any) -> Floats:
         """``log f_P/f`` of new rows: the mean over folds."""
@@ -68,24 +71,33 @@ def grow(
     max_rounds: int,
     patience: int,
     n_threads: int,
+    on_all_rows: bool = False,
 ) -> GrownTrees:
     """Grow one booster a fold in step until the pooled loss has not improved for ``patience``.
 
     Folds run side by side, each on one thread: LightGBM's own threads meet at many barriers a
-    tree, which on tables of this size costs more than they gain.
+    tree, which on tables of this size costs more than they gain. With ``on_all_rows`` a booster
+    that holds nothing out grows beside them and is cut to the round that they choose.
     """
     with ThreadPoolExecutor(n_threads) as pool:
         members = list(pool.map(lambda k: _member_of_fold(rows, fold, k, params), np.unique(fold)))
-        return _grow_in_step(rows, members, max_rounds, patience, pool)
+        whole = _member_of_fold(rows, fold, -1, params) if on_all_rows else None
+        return _grow_in_step(rows, members, whole, max_rounds, patience, pool)
 
 
 def _grow_in_step(
-    rows: WeightedRows, members: "list[_Member]", max_rounds: int, patience: int, pool: Executor
+    rows: WeightedRows,
+    members: "list[_Member]",
+    whole: "_Member | None",
+    max_rounds: int,
+    patience: int,
+    pool: Executor,
 ) -> GrownTrees:
     log_ratio = np.empty(len(rows.weight_p))
     best = GrownTrees([], np.empty(0), 0, log_ratio, np.inf, [])
     for first in range(0, max_rounds, _ROUNDS_AT_ONCE):
         grow_on = partial(_Member.grow, n_rounds=min(_ROUNDS_AT_ONCE, max_rounds - first))
+        more = pool.submit(grow_on, whole) if whole else None
         for grown in zip(*pool.map(grow_on, members), strict=True):
             for member, (scores, _) in zip(members, grown, strict=True):
                 log_ratio[member.held_out] = scores
@@ -95,24 +107,21 @@ def _grow_in_step(
                 best.loss, best.round = loss, len(best.history)
                 best.log_ratio = log_ratio.copy()
                 best.log_means = np.array([log_mean for _, log_mean in grown])
+        if more:
+            more.result()
         waited = len(best.history) - best.round
         if waited >= patience or all(member.is_done for member in members):
             break
     best.boosters = [member.booster.free_dataset() for member in members]
+    if whole:
+        best.whole = lightgbm.Booster(
+            model_str=whole.booster.model_to_string(num_iteration=best.round)
+        )
     return best
 
 
 def _member_of_fold(rows: WeightedRows, fold: Rows, k: int, params: dict[str, Any]) -> "_Member":
     return _Member(rows, np.flatnonzero(fold != k), np.flatnonzero(fold == k), params)
-
-
-def grow_on_all(rows: WeightedRows, params: dict[str, Any], n_trees: int) -> lightgbm.Booster:
-    """One booster on all rows, with a number of trees that was chosen before."""
-    everything = np.arange(len(rows.weight_p))
-    member = _Member(rows, everything, everything[:0], params)
-    for _ in range(n_trees):
-        member.add_tree()
-    return member.booster.free_dataset()
 
 
 class _Member:
@@ -133,6 +142,10 @@ class _Member:
 
     def grow(self, n_rounds: int) -> list[tuple[Floats, float]]:
         """Add trees; after each, held-out ``log f_P/f`` and the log-mean it is scaled by."""
+        if not len(self.held_out):
+            for _ in range(n_rounds):
+                self.add_tree()
+            return []
         return [self._grow_one() for _ in range(n_rounds)]
 
     def add_tree(self) -> None:
@@ -158,3 +171,13 @@ class _Member:
             return name, 0.0, False
 
         return note
+
+
+def booster_to_bytes(booster: lightgbm.Booster) -> NDArray[np.uint8]:
+    """LightGBM's own text format, as an array."""
+    return np.frombuffer(booster.model_to_string(num_iteration=-1).encode(), dtype=np.uint8)
+
+
+def booster_from_bytes(text: NDArray[np.uint8]) -> lightgbm.Booster:
+    """What :func:`booster_to_bytes` gave."""
+    return lightgbm.Booster(model_str=text.tobytes().decode())

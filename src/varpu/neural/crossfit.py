@@ -11,33 +11,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from varpu.crossfit import assign_folds, blend, blend_weights, pooled_loss
+from varpu.crossfit import Split, blend, blend_weights, pooled_loss
 from varpu.neural.ensemble import Ensemble, Fitted, Floats, MakeNetwork, diverged, log_phi
-from varpu.neural.split import Split
 from varpu.scale import log_mean_exp
 from varpu.training import Trained
 
 # A network of less weight changes no probability that anyone would look at, but costs as much.
 _LEAST_WEIGHT = 1e-3
-
-
-def fold_splits(
-    X: NDArray[Any],
-    positive: NDArray[np.bool_],
-    n_folds: int,
-    scenario: str,
-    random: np.random.RandomState,
-) -> list[Split]:
-    """One split a fold: the fold is held out, the rest is trained on."""
-    fold = assign_folds(X, positive, n_folds, random)
-    marginal = np.ones_like(positive) if scenario == "single-set" else ~positive
-    return [
-        Split(
-            *(np.flatnonzero(side & (fold != k)) for side in (positive, marginal)),
-            *(np.flatnonzero(side & (fold == k)) for side in (positive, marginal)),
-        )
-        for k in range(fold.max() + 1)
-    ]
 
 
 def blended_networks(
@@ -65,7 +45,7 @@ def blended_networks(
         raise diverged()
     networks = [make(state) for state in trained.states]
     scores = log_phi(networks, table, device).reshape(*epochs.shape, -1)  # (L, F, n)
-    log_means, log_ratios = _pooled(scores, splits)
+    log_means, log_ratios = pooled_scores(scores, splits)
     log_ratios[epochs[:, 0] < 0] = np.nan  # diverged: its networks are as they were made
 
     rows = _whole_pool(splits)
@@ -90,7 +70,7 @@ def blended_networks(
     )
 
 
-def _pooled(scores: Floats, splits: list[Split]) -> tuple[Floats, Floats]:
+def pooled_scores(scores: Floats, splits: list[Split]) -> tuple[Floats, Floats]:
     """``log E_U[Phi]`` of each network, (L, F), and out-of-fold log-ratios, (L, n).
 
     The mean is over the rows that the network was trained on: one over the rows it is to score

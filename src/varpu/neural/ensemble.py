@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import logsigmoid
 
-from varpu.crossfit import blend
+from varpu.crossfit import Split, blend
 from varpu.exceptions import PUInputError
 from varpu.nets import MLP, logit
 from varpu.neural.inputs import pixels_to_unit
-from varpu.neural.split import Split
 from varpu.scale import log_mean_exp
 from varpu.training import Trained
 

@@ -1,5 +1,6 @@
 """From a classifier's parameters to the training of its networks."""
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,8 +11,8 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from varpu.crossfit import Split
 from varpu.neural.inputs import pixels_to_unit
-from varpu.neural.split import Split
 from varpu.training import DeviceRows, Member, Recipe, Trained, pick_device, train
 
 if TYPE_CHECKING:
@@ -27,12 +28,15 @@ def train_networks(
     splits: list[Split],
     lams: list[float],
     seeds: list[int],
+    deadline: float | None = None,
+    goal: float = math.inf,
 ) -> Trained:
     """Train a network for each penalty weight and split, all together.
 
     Members come penalty weight by penalty weight, and split by split within each. A split has one
     seed for all penalty weights, so that these differ in nothing else. The splits of a
-    cross-fitted model choose one epoch together.
+    cross-fitted model choose one epoch together. For ``deadline`` and ``goal`` see
+    :func:`varpu.training.train`.
     """
     if table.dtype != np.uint8:
         table = table.astype(np.float32, copy=False)
@@ -74,6 +78,8 @@ def train_networks(
         factory,
         progress=model.progress,
         checkpoint=None if model.checkpoint is None else Path(model.checkpoint),
+        deadline=deadline,
+        goal=goal,
     )
 
 

@@ -1,31 +1,10 @@
 """Rows to train on and rows held out, under either scenario."""
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
+from varpu.crossfit import Split
 from varpu.exceptions import PUInputError
-
-
-@dataclass(frozen=True)
-class Split:
-    """Row numbers. ``u`` and ``held_out_u`` are samples of the marginal."""
-
-    p: NDArray[np.int64]
-    u: NDArray[np.int64]
-    held_out_p: NDArray[np.int64]
-    held_out_u: NDArray[np.int64]
-
-    @property
-    def labelled(self) -> NDArray[np.int64]:
-        """All labelled rows."""
-        return np.concatenate([self.p, self.held_out_p])
-
-    @property
-    def marginal(self) -> NDArray[np.int64]:
-        """The whole sample of the marginal."""
-        return np.concatenate([self.u, self.held_out_u])
 
 
 def split_rows(

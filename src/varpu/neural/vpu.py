@@ -13,12 +13,14 @@ from torch import Tensor, nn
 
 from varpu import scale as scaling
 from varpu.base import BasePUClassifier
+from varpu.calibration import recalibration
+from varpu.crossfit import Split, fold_splits
 from varpu.neural.checks import check_vpu_params
-from varpu.neural.crossfit import blended_networks, fold_splits
+from varpu.neural.crossfit import blended_networks
 from varpu.neural.ensemble import Ensemble, Fitted, best_network, under
 from varpu.neural.fitting import HISTORY, history_of, train_networks
 from varpu.neural.inputs import column_scales, network_factory
-from varpu.neural.split import Split, split_rows
+from varpu.neural.split import split_rows
 from varpu.training import pick_device
 
 
@@ -62,7 +64,7 @@ class VPUClassifier(BasePUClassifier):
         at most 500. A batch larger than the marginal sample is cut to it; a batch larger than P
         repeats P.
     epochs, steps_per_epoch : int, default=50 and 30
-    patience : int or None, default=10
+    patience : int or None, default=15
         Stop after that many epochs in which no ``lam`` had a better held-out loss. None: train all
         epochs.
     lr_milestones : sequence of int, default=(19, 39)
@@ -166,7 +168,7 @@ class VPUClassifier(BasePUClassifier):
         batch_size: int | None = None,
         epochs: int = 50,
         steps_per_epoch: int = 30,
-        patience: int | None = 10,
+        patience: int | None = 15,
         lr_milestones: Sequence[int] = (19, 39),
         lr_decay: float = 0.5,
         cv: int | None = 5,
@@ -254,6 +256,11 @@ class VPUClassifier(BasePUClassifier):
     def _fix_scale(self, fitted: Fitted) -> None:
         log_phi, rows = fitted.log_phi, fitted.rows
         self.log_mean_phi_ = fitted.log_mean
+        self.recalibration_ = None
+        if self.cv is not None and (self.prior is not None or self.scale == "prior"):
+            in_p, in_u = np.zeros((2, len(log_phi)))
+            in_p[rows.held_out_p] = in_u[rows.held_out_u] = 1
+            self.recalibration_ = recalibration(fitted.log_ratio, in_p, in_u)
         if self.prior is not None:
             self.prior_ = float(self.prior)
             self.prior_interval_ = (self.prior_, self.prior_)

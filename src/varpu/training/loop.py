@@ -1,5 +1,7 @@
 """The training loop."""
 
+import math
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +23,10 @@ from varpu.training.step import TrainingStep
 
 # A stack, its critic (for the loss "js" alone), and its members.
 Built = tuple[Stack, Stack | None, list[Member]]
+
+
+# By then a network has most of the way behind it, and a small part of the cost.
+_TRIAL_EPOCHS = 5
 
 
 @dataclass
@@ -63,6 +69,8 @@ def train(
     *,
     progress: bool | None = False,
     checkpoint: Path | None = None,
+    deadline: float | None = None,
+    goal: float = math.inf,
 ) -> Trained:
     """Train all members, together where their architecture allows it.
 
@@ -80,6 +88,10 @@ def train(
         Show a bar; None: if someone is watching a terminal.
     checkpoint : path, optional
         A folder to save to after every epoch and to go on from if a state of the same fit is there.
+    deadline : float, optional
+        Begin no epoch, but the first, when ``time.monotonic()`` is past that.
+    goal : float
+        Give up after the first few epochs if no member's held-out loss is below that by then.
     """
     device = rows.X.device
     results: list[Trained] = []
@@ -96,19 +108,29 @@ def train(
                 file = checkpoint / f"stack-{i}.safetensors" if checkpoint else None
                 criterion = Criterion([m for _, _, own in turn for m in own], device)
                 runs = _start(rows, turn, recipe, criterion)
-                _run(runs, recipe, criterion, Checkpoint(file, owner), bar)
+                _run(runs, recipe, criterion, Checkpoint(file, owner), bar, deadline, goal)
                 results += map(_result, runs)  # the runs, and the memory they hold, can go
     return _joined(results)
 
 
 def _run(
-    runs: list[Run], recipe: Recipe, criterion: Criterion, checkpoint: Checkpoint, bar: EpochBar
+    runs: list[Run],
+    recipe: Recipe,
+    criterion: Criterion,
+    checkpoint: Checkpoint,
+    bar: EpochBar,
+    deadline: float | None,
+    goal: float,
 ) -> None:
     """The loop itself: nothing in it waits for the device inside an epoch."""
     sizes = [run.step.stack.n_members for run in runs]
     for epoch in range(checkpoint.restore(runs), recipe.epochs):
         patience = recipe.patience
         if patience is not None and all(run.best.age(epoch - 1) >= patience for run in runs):
+            break
+        if deadline is not None and epoch and time.monotonic() > deadline:
+            break
+        if epoch == _TRIAL_EPOCHS and all((run.best.loss > goal).all() for run in runs):
             break
         losses = [_epoch(run, epoch) for run in runs]
         chosen_by = criterion(torch.cat(losses))

@@ -1,0 +1,162 @@
+"""Kernel machines: logistic regression on an RBF kernel, cross-fitted.
+
+Cheap, smooth and hard to overfit, they see what trees cut into steps and what a network needs more
+positives for.
+"""
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_expit
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.kernel_approximation import Nystroem
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics.pairwise import rbf_kernel
+
+from varpu.crossfit import Split
+from varpu.scale import log_mean_exp
+
+# (width of the kernel over the number of columns, inverse of the L2 penalty)
+SETTINGS = ((1.0, 1.0), (1.0, 10.0), (0.3, 10.0), (0.3, 1.0))
+_LANDMARKS = 300
+# Rows of each kind that one machine is fitted to; more would take longer and change little.
+_MOST_ROWS = 20_000
+
+Floats = NDArray[np.float64]
+
+
+@dataclass
+class KernelMachines:
+    """One machine a fold on the same landmarks.
+
+    Attributes
+    ----------
+    landmarks : array of shape (m, d)
+    basis : array of shape (m, m)
+        From similarities with the landmarks to coordinates.
+    gamma : float
+    weights, intercepts : arrays of shape (folds, m) and (folds,)
+    log_means : array of shape (folds,)
+        ``log E_U[Phi]`` over the rows each machine was fitted to.
+    single_set : bool
+        Whether ``Phi`` is the probability of a label or the odds of being a labelled row.
+    """
+
+    landmarks: Floats
+    basis: Floats
+    gamma: float
+    weights: Floats
+    intercepts: Floats
+    log_means: Floats
+    single_set: bool
+
+    def log_ratios(self, view: Floats) -> Floats:
+        """``log f_P/f`` by each machine, shape (folds, n)."""
+        features = rbf_kernel(view, self.landmarks, gamma=self.gamma) @ self.basis.T
+        return self._scores(features) - self.log_means[:, None]
+
+    def predict(self, view: Floats) -> Floats:
+        """``log f_P/f`` of new rows: the mean over folds."""
+        return np.asarray(self.log_ratios(view).mean(axis=0))
+
+    def _scores(self, features: Floats) -> Floats:
+        logits = self.weights @ features.T + self.intercepts[:, None]
+        # All rows are the marginal: P(labelled|x) is proportional to f_P/f. Labelled rows beside
+        # the marginal: the odds of being one of them are.
+        return log_expit(logits) if self.single_set else logits
+
+
+def fit_machines(
+    view: Floats,
+    splits: list[Split],
+    gamma: float,
+    inverse_penalty: float,
+    single_set: bool,
+    random: np.random.RandomState,
+) -> tuple[KernelMachines, Floats]:
+    """One machine a fold, and the out-of-fold ``log f_P/f`` of every row of the marginal and of P.
+
+    Parameters
+    ----------
+    view : array of shape (n, d)
+        Standardised columns.
+    splits : list of Split
+        One a fold.
+    gamma : float
+        Of the kernel, over the number of columns.
+    inverse_penalty : float
+    single_set : bool
+    random : RandomState
+        Draws the landmarks, and the rows where there are too many.
+    """
+    width = gamma / view.shape[1]
+    kernel = Nystroem(
+        gamma=width, n_components=min(_LANDMARKS, len(view) // 2 or 1), random_state=random
+    )
+    kernel.fit(view)
+    features = kernel.transform(view)
+    fitted = [_logistic(features, split, inverse_penalty, single_set, random) for split in splits]
+    machines = KernelMachines(
+        # In one order of memory, before it is stored and after: the bits of a product depend on it.
+        landmarks=np.ascontiguousarray(kernel.components_),
+        basis=np.ascontiguousarray(kernel.normalization_),
+        gamma=width,
+        weights=np.array([logistic.coef_[0] for logistic in fitted]),
+        intercepts=np.array([logistic.intercept_[0] for logistic in fitted]),
+        log_means=np.zeros(len(splits)),
+        single_set=single_set,
+    )
+    scores = machines._scores(features)
+    log_ratio = np.full(len(view), np.nan)
+    for k, split in enumerate(splits):
+        machines.log_means[k] = log_mean_exp(scores[k, split.u])
+        held_out = np.union1d(split.held_out_p, split.held_out_u)
+        log_ratio[held_out] = scores[k, held_out] - machines.log_means[k]
+    return machines, log_ratio
+
+
+def _logistic(
+    features: Floats,
+    split: Split,
+    inverse_penalty: float,
+    single_set: bool,
+    random: np.random.RandomState,
+) -> LogisticRegression:
+    p = split.p
+    rest = np.setdiff1d(split.u, p) if single_set else split.u
+    share = min(1.0, _MOST_ROWS / max(len(p), len(rest)))
+    if share < 1:  # of both alike, so that the odds stay what they are
+        p, rest = (
+            random.choice(rows, max(2, round(share * len(rows))), replace=False)
+            for rows in (p, rest)
+        )
+    rows = np.concatenate([p, rest])
+    logistic = LogisticRegression(C=inverse_penalty, max_iter=300)
+    with warnings.catch_warnings():
+        # Stopped early it is a little smoother, and its held-out loss says what that is worth.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        logistic.fit(features[rows], np.repeat([1, 0], [len(p), len(rest)]))
+    return logistic
+
+
+def to_arrays(machines: KernelMachines) -> dict[str, NDArray[Any]]:
+    """Everything there is to them."""
+    return {
+        "landmarks": machines.landmarks,
+        "basis": machines.basis,
+        "gamma": np.array([machines.gamma]),
+        "weights": machines.weights,
+        "intercepts": machines.intercepts,
+        "log_means": machines.log_means,
+        "single_set": np.array([machines.single_set]),
+    }
+
+
+def from_arrays(arrays: dict[str, NDArray[Any]]) -> KernelMachines:
+    """What :func:`to_arrays` gave."""
+    rest = {k: v for k, v in arrays.items() if k not in ("gamma", "single_set")}
+    gamma, single_set = float(arrays["gamma"][0]), bool(arrays["single_set"][0])
+    return KernelMachines(gamma=gamma, single_set=single_set, **rest)

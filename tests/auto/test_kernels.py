@@ -1,0 +1,149 @@
+"""Kernel machines against scikit-learn's own parts, put together anew."""
+
+import numpy as np
+import pytest
+from sklearn.kernel_approximation import Nystroem
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+
+from varpu.auto import kernels
+from varpu.crossfit import Split, fold_splits, pooled_loss
+
+SCENARIOS = ("single-set", "case-control")
+
+
+def folds_of(X, y, scenario="single-set", n_folds=3):
+    return fold_splits(X, y == 1, n_folds, scenario, np.random.RandomState(0))
+
+
+def fit(X, splits, scenario="single-set", gamma=0.3, c=10.0, seed=7):
+    single_set = scenario == "single-set"
+    return kernels.fit_machines(X, splits, gamma, c, single_set, np.random.RandomState(seed))
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+@pytest.mark.parametrize(("gamma", "c"), [(0.3, 10.0), (1.0, 1.0)])
+def test_against_parts_of_scikit_learn(two_gaussians, scenario, gamma, c):
+    X, _, y = two_gaussians(300)
+    new, _, _ = two_gaussians(50, seed=1)
+    splits = folds_of(X, y, scenario)
+    machines, log_ratio = fit(X, splits, scenario, gamma, c)
+    kernel = Nystroem(gamma=gamma / 3, n_components=150, random_state=np.random.RandomState(7))
+    features, of_new = kernel.fit(X).transform(X), kernel.transform(new)
+    of_folds = []
+    for split in splits:
+        # Single-set: is a row labelled? Case-control: is it of P or of U?
+        others = np.setdiff1d(split.u, split.p)
+        rows, label = (
+            np.concatenate([split.p, others]),
+            np.repeat([1, 0], [len(split.p), len(others)]),
+        )
+        logistic = LogisticRegression(C=c, max_iter=300).fit(features[rows], label)
+
+        def phi(inputs, logistic=logistic):
+            p = logistic.predict_proba(inputs)[:, 1]
+            return p if scenario == "single-set" else p / (1 - p)
+
+        mean = phi(features[split.u]).mean()
+        held_out = np.union1d(split.held_out_p, split.held_out_u)
+        expected = np.log(phi(features[held_out]) / mean)
+        np.testing.assert_allclose(log_ratio[held_out], expected, atol=1e-6)
+        of_folds.append(np.log(phi(of_new) / mean))
+    np.testing.assert_allclose(machines.log_ratios(new), of_folds, atol=1e-6)
+    np.testing.assert_allclose(machines.predict(new), np.mean(of_folds, axis=0), atol=1e-6)
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_the_ratio_of_each_fold_has_mean_one_on_the_rows_held_out(two_gaussians, scenario):
+    X, _, y = two_gaussians(2000)
+    splits = folds_of(X, y, scenario)
+    _, log_ratio = fit(X, splits, scenario)
+    assert np.isfinite(log_ratio).all()
+    for split in splits:
+        ratio = np.exp(log_ratio[split.held_out_u])
+        error = ratio.std() * np.sqrt(1 / len(split.held_out_u) + 1 / len(split.u))
+        assert ratio.mean() == pytest.approx(1, abs=3 * error)
+        assert error < 0.1
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_the_ratio_is_that_of_the_densities(scenario):
+    """Two Gaussians at a distance of 1.5, so that the true ratio is known."""
+    rng = np.random.default_rng(0)
+    truth = rng.random(4000) < 0.5
+    X = rng.normal(size=(4000, 1)) + 1.5 * truth[:, None]
+    if scenario == "single-set":
+        y = (truth & (rng.random(4000) < 0.7)).astype(int)
+    else:
+        X, y = np.vstack([X, rng.normal(size=(2000, 1)) + 1.5]), np.repeat([0, 1], [4000, 2000])
+    _, log_ratio = fit(X, folds_of(X, y, scenario), scenario)
+    odds = np.exp(1.5 * X[:, 0] - 1.5**2 / 2)
+    true = np.log(odds / (0.5 * odds + 0.5))
+    assert np.abs(log_ratio - true).mean() < 0.12
+
+
+def test_rows_beyond_the_most_are_left_out_of_both_kinds_alike(two_gaussians, monkeypatch):
+    X, _, y = two_gaussians(2000)
+    splits = folds_of(X, y)
+    whole, of_all = fit(X, splits)
+    monkeypatch.setattr(kernels, "_MOST_ROWS", 500)
+    part, of_part = fit(X, splits)
+    # The odds of a label stay what they are, so the intercepts do; the unit is still E_U = 1.
+    np.testing.assert_allclose(part.log_means, whole.log_means, atol=0.15)
+    assert (part.weights != whole.weights).all()
+    assert np.exp(of_part).mean() == pytest.approx(1, abs=0.06)
+    p, u = y * 1.0, np.ones(2000)
+    assert pooled_loss(of_part, p, u) == pytest.approx(pooled_loss(of_all, p, u), abs=0.02)
+
+
+def test_labels_of_a_fold_have_no_say_in_its_scores(two_gaussians):
+    X, _, y = two_gaussians(150)
+    splits = folds_of(X, y)
+    unlabelled = splits[0].held_out_p[0]  # as if it had never been labelled
+    changed = [
+        Split(s.p[s.p != unlabelled], s.u, s.held_out_p[s.held_out_p != unlabelled], s.held_out_u)
+        for s in splits
+    ]
+    (_, first), (_, second) = fit(X, splits), fit(X, changed)
+    same = first == second
+    np.testing.assert_array_equal(np.flatnonzero(same), splits[0].held_out_u)
+
+
+def test_few_rows_have_few_landmarks():
+    X, y = np.arange(6.0).reshape(-1, 1), np.array([1, 0, 0, 1, 0, 0])
+    machines, log_ratio = fit(X, folds_of(X, y, n_folds=2))
+    assert machines.landmarks.shape == (3, 1)
+    assert np.isfinite(log_ratio).all()
+
+
+def test_columns_that_say_nothing(two_gaussians):
+    X, _, y = two_gaussians(200)
+    machines, log_ratio = fit(np.zeros((200, 2)), folds_of(X, y))
+    np.testing.assert_allclose(log_ratio, 0, atol=1e-6)
+    np.testing.assert_allclose(machines.predict(np.zeros((3, 2))), 0, atol=1e-6)
+
+
+def test_it_learns_what_is_not_linear():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 2))
+    truth = (X**2).sum(axis=1) < 1
+    y = (truth & (rng.random(1500) < 0.5)).astype(int)
+    _, log_ratio = fit(X, folds_of(X, y), gamma=1.0)
+    assert roc_auc_score(truth, log_ratio) > 0.95
+
+
+def test_arrays_and_back(two_gaussians):
+    X, _, y = two_gaussians(200)
+    for scenario in SCENARIOS:
+        machines, _ = fit(X, folds_of(X, y, scenario), scenario)
+        again = kernels.from_arrays(kernels.to_arrays(machines))
+        assert again.single_set is machines.single_set
+        np.testing.assert_array_equal(again.predict(X), machines.predict(X))
+
+
+def test_the_seed_decides(two_gaussians):
+    X, _, y = two_gaussians(200)
+    splits = folds_of(X, y)
+    first, second, other = (fit(X, splits, seed=seed)[1] for seed in (1, 1, 2))
+    np.testing.assert_array_equal(first, second)
+    assert (first != other).any()
