@@ -3,10 +3,10 @@ BIN := .venv/bin
 STAMP := .venv/.stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow lint format bench bench-uci pins clean
+.PHONY: help setup demo test test-slow lint format bench bench-uci bench-tables pins clean
 
 help:  ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(STAMP)  ## Build .venv from the pinned requirements
 
@@ -40,6 +40,9 @@ bench: setup  ## Measure speed on the CPU
 
 bench-uci: setup  ## Measure accuracy on the paper's UCI tasks
 	$(BIN)/python benchmarks/uci.py --out results/uci.json
+
+bench-tables: setup  ## Measure accuracy on tables from scikit-learn
+	$(BIN)/python benchmarks/tables.py --out results/tables.json
 
 # torch is held without a local label (+cpu, +cu...), so that each machine takes its own build of it.
 TORCH := torch==2.13.0

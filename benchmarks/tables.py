@@ -1,0 +1,180 @@
+"""The development set: classifiers that need no prior on tables that scikit-learn ships or makes.
+
+    python benchmarks/tables.py [--tasks 48] [--first 0] [--models A B] [--jobs 2] [--out FILE]
+
+Defaults are chosen here and not on the paper's tasks (``uci.py``). ``tables_tasks.py`` makes the
+tasks. Beside our classifiers stand three of LightGBM with its default settings: unlabelled rows
+taken as negative, Elkan and Noto's correction of that, and full supervision. The first and the last
+give no prior.
+
+``--jobs N`` runs N tasks side by side, each on one thread; seconds of runs with different N do not
+compare. The image patches need Pillow.
+"""
+
+import argparse
+import shlex
+import time
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from typing import Any
+
+import lightgbm
+import numpy as np
+import sklearn
+from joblib import Parallel, delayed, parallel_config
+from lightgbm import LGBMClassifier
+from report import cpu_name, write
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from split import Split
+from tables_tasks import load, task_name
+
+import varpu
+
+Found = tuple[np.ndarray, float | None]  # P(positive) of the test rows, and the prior if told
+Model = Callable[[Split, int], Found]
+
+
+def ours(name: str) -> Model:
+    """A classifier of varpu by its name, which is looked up when it is first fitted."""
+
+    def fit(split: Split, seed: int) -> Found:
+        model = getattr(varpu, name)(random_state=seed).fit(split.X, split.labelled)
+        return model.predict_proba(split.X_test)[:, 1], model.prior_
+
+    return fit
+
+
+def trees(seed: int) -> LGBMClassifier:
+    # On tables this small, threads of LightGBM wait for each other most of the time.
+    return LGBMClassifier(random_state=seed, n_jobs=1, verbose=-1)
+
+
+def unlabelled_as_negative(split: Split, seed: int) -> Found:
+    return trees(seed).fit(split.X, split.labelled).predict_proba(split.X_test)[:, 1], None
+
+
+def full_supervision(split: Split, seed: int) -> Found:
+    return trees(seed).fit(split.X, split.truth).predict_proba(split.X_test)[:, 1], None
+
+
+def elkan_noto(split: Split, seed: int) -> Found:
+    """P(labelled | x) over its out-of-fold mean on labelled rows, which is P(labelled | y = 1)."""
+    folds = StratifiedKFold(5, shuffle=True, random_state=seed)
+    out_of_fold = cross_val_predict(
+        trees(seed), split.X, split.labelled, cv=folds, method="predict_proba"
+    )[:, 1]
+    share = out_of_fold[split.labelled].mean()
+    score = trees(seed).fit(split.X, split.labelled).predict_proba(split.X_test)[:, 1]
+    return np.minimum(score / share, 1), min(1.0, float(split.labelled.mean() / share))
+
+
+MODELS: dict[str, Model] = {
+    "PUClassifier": ours("PUClassifier"),
+    "VPUBoostingClassifier": ours("VPUBoostingClassifier"),
+    "VPUClassifier": ours("VPUClassifier"),
+    "unlabelled as negative": unlabelled_as_negative,
+    "Elkan-Noto": elkan_noto,
+    "full supervision": full_supervision,
+}
+
+
+def measure(i: int, models: list[str], seed: int) -> dict[str, Any]:
+    """Task ``i`` in figures, and how each model does on it."""
+    split = load(i)
+    found: dict[str, dict[str, float | None]] = {}
+    for name in models:
+        start = time.perf_counter()
+        proba, prior = MODELS[name](split, seed)
+        seconds = time.perf_counter() - start
+        found[name] = {
+            "accuracy": 100 * float(((proba > 0.5) == split.y_test).mean()),
+            "prior": prior,
+            "seconds": seconds,
+        }
+    n, columns = split.X.shape
+    return {
+        "task": task_name(i),
+        "n": n,
+        "columns": columns,
+        "labelled": int(split.labelled.sum()),
+        "true_prior": float(split.truth.mean()),
+        "models": found,
+    }
+
+
+def measure_on_one_thread(i: int, models: list[str], seed: int) -> dict[str, Any]:
+    with parallel_config("sequential"):
+        return measure(i, models, seed)
+
+
+def measure_all(tasks: range, models: list[str], seed: int, jobs: int) -> Iterator[dict[str, Any]]:
+    """Task after task, each as soon as it and those before it are done."""
+    if jobs == 1:
+        return (measure(i, models, seed) for i in tasks)
+    with parallel_config("loky", inner_max_num_threads=1):
+        return Parallel(jobs, return_as="generator")(
+            delayed(measure_on_one_thread)(i, models, seed) for i in tasks
+        )
+
+
+def mean_of(name: str, runs: list[dict[str, Any]]) -> dict[str, float | None]:
+    """Mean accuracy, distance of the prior from the true one, and seconds of a model."""
+    found = [run["models"][name] for run in runs]
+    errors = [
+        abs(model["prior"] - run["true_prior"])
+        for model, run in zip(found, runs, strict=True)
+        if model["prior"] is not None
+    ]
+    return {
+        "accuracy": float(np.mean([model["accuracy"] for model in found])),
+        "prior_error": float(np.mean(errors)) if errors else None,
+        "seconds": float(np.mean([model["seconds"] for model in found])),
+    }
+
+
+def line(*cells: object) -> None:
+    print("|", " | ".join(map(str, cells)), "|", flush=True)
+
+
+def cell(accuracy: float, prior: float | None, seconds: float) -> str:
+    return f"{accuracy:.1f}, {'–' if prior is None else f'{prior:.2f}'}, {seconds:.1f} s"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--tasks", type=int, default=48, metavar="N", help="how many")
+    parser.add_argument("--first", type=int, default=0, metavar="I", help="number of the first")
+    parser.add_argument("--models", nargs="+", choices=list(MODELS), default=list(MODELS))
+    parser.add_argument("--seed", type=int, default=0, help="of the models")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="tasks side by side")
+    parser.add_argument("--out", help="write the numbers here too, as JSON")
+    options = parser.parse_args()
+    tasks = range(options.first, options.first + options.tasks)
+    if not find_spec("PIL") and any("image" in task_name(i) for i in tasks):
+        raise SystemExit("image patches are among these tasks; they need: pip install pillow")
+
+    models = options.models
+    print("Accuracy in %, prior (in the last line: its mean error) and seconds of a fit.\n")
+    line("task", "n", "columns", "labelled", "prior", *models)
+    line(*["---"] * (5 + len(models)))
+    runs = []
+    for run in measure_all(tasks, models, options.seed, options.jobs):
+        runs.append(run)
+        line(
+            *(run[key] for key in ("task", "n", "columns", "labelled")),
+            f"{run['true_prior']:.2f}",
+            *(cell(**run["models"][name]) for name in models),
+        )
+    means = {name: mean_of(name, runs) for name in models}
+    line("mean", "", "", "", "", *(cell(*mean.values()) for mean in means.values()))
+    command = (
+        f"python benchmarks/tables.py --tasks {options.tasks} --first {options.first}"
+        f" --seed {options.seed} --jobs {options.jobs} --models {shlex.join(models)}"
+    )
+    versions = {module.__name__: module.__version__ for module in (varpu, sklearn, lightgbm, np)}
+    results = {"command": command, "hardware": cpu_name(), "versions": versions}
+    write(options.out, {**results, "means": means, "tasks": runs})
+
+
+if __name__ == "__main__":
+    main()
