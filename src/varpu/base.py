@@ -125,6 +125,7 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator):
         self.scale_ = fields["scale"]
         self.log_mean_phi_ = fields["log_mean_phi"]
         self.prior_ = fields["prior"]
+        self.recalibration_ = None
         if "recalibration.scores" in arrays:
             self.recalibration_ = Recalibration(
                 arrays["recalibration.scores"], arrays["recalibration.log_ratios"]

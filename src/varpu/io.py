@@ -46,6 +46,8 @@ def save(model: BasePUClassifier, path: str | Path) -> None:
         raise PUInputError(f"save takes {' or '.join(_CLASSES)}, got {kind}")
     check_is_fitted(model)
     fields, arrays = model._to_state()
+    # safetensors writes the memory as it lies, whatever the strides say.
+    arrays = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     body = {"class": kind, "varpu": __version__, "params": _params(model), "fitted": fields}
     text = json.dumps(body, sort_keys=True)
     header = {

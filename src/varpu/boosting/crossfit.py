@@ -79,10 +79,15 @@ def grow(
     tree, which on tables of this size costs more than they gain. With ``on_all_rows`` a booster
     that holds nothing out grows beside them and is cut to the round that they choose.
     """
-    with ThreadPoolExecutor(n_threads) as pool:
+    with ThreadPoolExecutor(n_threads, initializer=_hush) as pool:
         members = list(pool.map(lambda k: _member_of_fold(rows, fold, k, params), np.unique(fold)))
         whole = _member_of_fold(rows, fold, -1, params) if on_all_rows else None
         return _grow_in_step(rows, members, whole, max_rounds, patience, pool)
+
+
+def _hush() -> None:
+    """LightGBM's log level is each thread's own, and set by whatever it makes first there."""
+    lightgbm.Dataset(np.zeros((2, 1)), params={"verbose": -1}).construct()
 
 
 def _grow_in_step(
