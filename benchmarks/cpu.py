@@ -70,6 +70,8 @@ def summarize(files: list[str]) -> None:
     for kind, entry in runs[0].items():
         if not isinstance(entry, dict) or "accuracies" not in entry:
             continue  # the command, the hardware, the versions
+        if not all(kind in run for run in runs):
+            continue  # runs with another patience
         seconds = np.mean([run[kind]["seconds"] for run in runs])
         found = np.concatenate([run[kind]["accuracies"] for run in runs])
         error = np.std(found - book, ddof=1) / np.sqrt(len(book))

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from varpu.calibration import Recalibration
 from varpu.exceptions import PUInputError
+from varpu.scale import read_prior
 
 SCENARIOS = ("single-set", "case-control")
 
@@ -47,6 +48,7 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator):
     scale_: float
     log_mean_phi_: float
     prior_: float
+    prior_interval_: tuple[float, float]
     recalibration_: Recalibration | None = None
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
@@ -135,6 +137,22 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator):
         if fields["feature_names"]:
             self.feature_names_in_ = np.array(fields["feature_names"], dtype=object)
 
+    def _settle_prior(
+        self,
+        prior: float | None,
+        log_ratio: NDArray[np.float64],
+        weight_p: NDArray[np.float64],
+        weight_u: NDArray[np.float64],
+    ) -> None:
+        """Set ``prior_`` and ``prior_interval_``: what the user knows, or what the pool shows."""
+        if prior is not None:
+            self.prior_ = float(prior)
+            self.prior_interval_ = (self.prior_, self.prior_)
+            return
+        p, u = weight_p > 0, weight_u > 0
+        reading = read_prior(log_ratio[p], log_ratio[u], weight_p[p], weight_u[u])
+        self.prior_, self.prior_interval_ = reading.prior, reading.interval
+
     def _log_phi_of(self, X: ArrayLike) -> NDArray[np.float64]:
         check_is_fitted(self)
         return self._recalibrated(self._log_phi(self._check_rows(X, fitting=False)))
@@ -206,3 +224,8 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
+
+
+def arrays_under(prefix: str, arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """The arrays whose names begin so, by the rest of their names."""
+    return {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}

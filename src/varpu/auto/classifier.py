@@ -25,13 +25,12 @@ from varpu.auto.candidates import (
     model_from_arrays,
 )
 from varpu.auto.columns import Columns
-from varpu.base import SCENARIOS, BasePUClassifier
+from varpu.base import SCENARIOS, BasePUClassifier, arrays_under
 from varpu.boosting.rows import take_rows
 from varpu.calibration import recalibration
 from varpu.checks import one_of, real, share, whole
 from varpu.crossfit import blend, blend_weights, fold_splits, pooled_loss
 from varpu.exceptions import PUInputError, require_extra
-from varpu.scale import read_prior
 from varpu.tables import check_table
 
 # A candidate of less weight changes no probability that anyone would look at.
@@ -232,13 +231,7 @@ class PUClassifier(BasePUClassifier):
         self.held_out_loss_ = pooled_loss(log_ratio, weight_p, weight_u)
         self.out_of_fold_log_ratio_ = log_ratio
         self.recalibration_ = recalibration(log_ratio, weight_p, weight_u)
-        if self.prior is None:
-            p, u = weight_p > 0, weight_u > 0
-            reading = read_prior(log_ratio[p], log_ratio[u], weight_p[p], weight_u[u])
-            self.prior_, self.prior_interval_ = reading.prior, reading.interval
-        else:
-            self.prior_ = float(self.prior)
-            self.prior_interval_ = (self.prior_, self.prior_)
+        self._settle_prior(self.prior, log_ratio, weight_p, weight_u)
         # Scores are density ratios, so P(y=1|x) = prior * f_P/f.
         self.log_mean_phi_, self.scale_ = 0.0, 1.0 / self.prior_
 
@@ -276,13 +269,13 @@ class PUClassifier(BasePUClassifier):
         )
         self._columns = None
         if fields["columns"] is not None:
-            self._columns = Columns.from_state(fields["columns"], _under("columns.", arrays))
+            self._columns = Columns.from_state(fields["columns"], arrays_under("columns.", arrays))
         self._used = [
             Candidate(
                 name,
                 family,
                 view,
-                model_from_arrays(family, _under(f"candidate.{i}.", arrays)),
+                model_from_arrays(family, arrays_under(f"candidate.{i}.", arrays)),
                 np.zeros(0),
             )
             for i, (name, family, view) in enumerate(fields["used"])
@@ -303,10 +296,6 @@ def _goal(losses: list[float]) -> float:
     """
     best = min((loss for loss in losses if np.isfinite(loss)), default=0.0)
     return 0.75 * best if best < -0.1 else np.inf
-
-
-def _under(prefix: str, arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    return {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
 
 
 class _Watch:

@@ -23,7 +23,6 @@ from varpu.calibration import recalibration
 from varpu.checks import one_of, real, share, whole
 from varpu.exceptions import PUInputError
 from varpu.model_selection.rows import deal
-from varpu.scale import read_prior
 from varpu.tables import check_table
 
 Floats = NDArray[np.float64]
@@ -214,15 +213,7 @@ class VPUBoostingClassifier(BasePUClassifier):
         gain = self.booster_.feature_importance("gain").astype(np.float64)
         self.feature_importances_ = gain / (gain.sum() or 1.0)
         self.recalibration_ = recalibration(trees.log_ratio, rows.weight_p, rows.weight_u)
-        if self.prior is None:
-            log_ratio, positive = trees.log_ratio, rows.weight_p > 0
-            reading = read_prior(
-                log_ratio[positive], log_ratio, rows.weight_p[positive], rows.weight_u
-            )
-            self.prior_, self.prior_interval_ = reading.prior, reading.interval
-        else:
-            self.prior_ = float(self.prior)
-            self.prior_interval_ = (self.prior_, self.prior_)
+        self._settle_prior(self.prior, trees.log_ratio, rows.weight_p, rows.weight_u)
         # Scores are density ratios already, so Phi = f_P/f and P(y=1|x) = prior * f_P/f.
         self.log_mean_phi_, self.scale_ = 0.0, 1.0 / self.prior_
 

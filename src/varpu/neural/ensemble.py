@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import logsigmoid
 
+from varpu.base import arrays_under
 from varpu.crossfit import Split, blend
 from varpu.exceptions import PUInputError
 from varpu.nets import MLP, logit
@@ -66,7 +67,7 @@ class Ensemble:
         """What :meth:`to_arrays` gave, with networks made anew."""
         networks = []
         for i in range(arrays["log_means"].size):
-            state = under(f"network.{i}.", arrays)
+            state = arrays_under(f"network.{i}.", arrays)
             networks.append(make({name: torch.from_numpy(v) for name, v in state.items()}))
         return cls(networks, arrays["log_means"], arrays["weights"])
 
@@ -140,8 +141,3 @@ def log_phi(networks: list[nn.Module], table: NDArray[Any], device: torch.device
             values = [logsigmoid(logit(network(inputs)).double()) for network in copies]
             scores.append(torch.stack(values).cpu().numpy())
     return np.concatenate(scores, axis=1)
-
-
-def under(prefix: str, arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """The arrays whose names begin so, by the rest of their names."""
-    return {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}

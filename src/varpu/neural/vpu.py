@@ -12,12 +12,12 @@ from sklearn.utils import check_random_state
 from torch import Tensor, nn
 
 from varpu import scale as scaling
-from varpu.base import BasePUClassifier
+from varpu.base import BasePUClassifier, arrays_under
 from varpu.calibration import recalibration
 from varpu.crossfit import Split, fold_splits
 from varpu.neural.checks import check_vpu_params
 from varpu.neural.crossfit import blended_networks
-from varpu.neural.ensemble import Ensemble, Fitted, best_network, under
+from varpu.neural.ensemble import Ensemble, Fitted, best_network
 from varpu.neural.fitting import HISTORY, history_of, train_networks
 from varpu.neural.inputs import column_scales, network_factory
 from varpu.neural.split import split_rows
@@ -257,19 +257,12 @@ class VPUClassifier(BasePUClassifier):
         log_phi, rows = fitted.log_phi, fitted.rows
         self.log_mean_phi_ = fitted.log_mean
         self.recalibration_ = None
-        if self.cv is not None and (self.prior is not None or self.scale == "prior"):
+        if self.prior is not None or self.scale == "prior":
             in_p, in_u = np.zeros((2, len(log_phi)))
             in_p[rows.held_out_p] = in_u[rows.held_out_u] = 1
-            self.recalibration_ = recalibration(fitted.log_ratio, in_p, in_u)
-        if self.prior is not None:
-            self.prior_ = float(self.prior)
-            self.prior_interval_ = (self.prior_, self.prior_)
-            self.scale_ = scaling.prior_scale(fitted.log_mean, self.prior_)
-            return
-        if self.scale == "prior":
-            p, u = fitted.log_ratio[rows.held_out_p], fitted.log_ratio[rows.held_out_u]
-            reading = scaling.read_prior(p, u, np.ones(len(p)), np.ones(len(u)))
-            self.prior_, self.prior_interval_ = reading.prior, reading.interval
+            if self.cv is not None:
+                self.recalibration_ = recalibration(fitted.log_ratio, in_p, in_u)
+            self._settle_prior(self.prior, fitted.log_ratio, in_p, in_u)
             self.scale_ = scaling.prior_scale(fitted.log_mean, self.prior_)
             return
         if self.scale == "max":
@@ -312,9 +305,9 @@ class VPUClassifier(BasePUClassifier):
         self.mean_, self.std_ = arrays["mean"], arrays["std"]
         self.lam_weights_ = arrays["lam_weights"]
         self.out_of_fold_log_ratio_ = arrays["out_of_fold_log_ratio"]
-        history = under("history.", arrays)
+        history = arrays_under("history.", arrays)
         self.history_ = pd.DataFrame({name: history[name] for name in HISTORY if name in history})
-        self._ensemble = Ensemble.from_arrays(under("ensemble.", arrays), self._network)
+        self._ensemble = Ensemble.from_arrays(arrays_under("ensemble.", arrays), self._network)
         self.modules_ = self._ensemble.networks
 
     def _network(self, state: dict[str, Tensor]) -> nn.Module:
