@@ -1,6 +1,6 @@
 """The contract every classifier keeps: labels, checks, scenario, probabilities and decision."""
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,7 +10,8 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from varpu.calibration import Recalibration
 from varpu.exceptions import PUInputError
-from varpu.scale import read_prior
+from varpu.scale import log_mean_exp, read_prior
+from varpu.tags import PUTags
 
 SCENARIOS = ("single-set", "case-control")
 
@@ -39,6 +40,7 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator):
         What was learned on the pool of out-of-fold scores, and is applied to every score.
     """
 
+    pu_tags: ClassVar[PUTags]
     _accepts_images = False
 
     classes_: NDArray[Any]
@@ -152,6 +154,13 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator):
         p, u = weight_p > 0, weight_u > 0
         reading = read_prior(log_ratio[p], log_ratio[u], weight_p[p], weight_u[u])
         self.prior_, self.prior_interval_ = reading.prior, reading.interval
+
+    def _take_probabilities(
+        self, log_phi_u: NDArray[np.float64], prior: float, scale: float = 1.0
+    ) -> None:
+        """For a method whose score is a probability: its marginal scores and its prior."""
+        self.scale_, self.prior_ = scale, float(prior)
+        self.log_mean_phi_ = log_mean_exp(log_phi_u)
 
     def _log_phi_of(self, X: ArrayLike) -> NDArray[np.float64]:
         check_is_fitted(self)

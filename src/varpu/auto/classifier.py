@@ -32,6 +32,7 @@ from varpu.checks import one_of, real, share, whole
 from varpu.crossfit import blend, blend_weights, fold_splits, pooled_loss
 from varpu.exceptions import PUInputError, require_extra
 from varpu.tables import check_table
+from varpu.tags import PUTags
 
 # A candidate of less weight changes no probability that anyone would look at.
 _LEAST_WEIGHT = 1e-3
@@ -100,6 +101,16 @@ class PUClassifier(BasePUClassifier):
     >>> bool((model.predict(X) == truth).mean() > 0.9)
     True
     """
+
+    pu_tags = PUTags(
+        method="VPU, blended",
+        reference="the loss of Chen et al., NeurIPS 2020",
+        needs_prior=False,
+        needs_separability=False,
+        learner="trees, kernel machines, networks",
+        images=False,
+        cost="five settings of trees, four kernels and six networks, each on five folds",
+    )
 
     candidates_: pd.DataFrame
     held_out_loss_: float

@@ -24,6 +24,7 @@ from varpu.checks import one_of, real, share, whole
 from varpu.exceptions import PUInputError
 from varpu.model_selection.rows import deal
 from varpu.tables import check_table
+from varpu.tags import PUTags
 
 Floats = NDArray[np.float64]
 
@@ -91,6 +92,16 @@ class VPUBoostingClassifier(BasePUClassifier):
     >>> bool((model.predict(X) == truth).mean() > 0.9)
     True
     """
+
+    pu_tags = PUTags(
+        method="VPU on boosted trees",
+        reference="the loss of Chen et al., NeurIPS 2020",
+        needs_prior=False,
+        needs_separability=False,
+        learner="trees",
+        images=False,
+        cost="one booster a fold",
+    )
 
     boosters_: list[lightgbm.Booster]
     booster_: lightgbm.Booster

@@ -21,6 +21,7 @@ from varpu.neural.ensemble import Ensemble, Fitted, best_network
 from varpu.neural.fitting import HISTORY, history_of, train_networks
 from varpu.neural.inputs import column_scales, network_factory
 from varpu.neural.split import split_rows
+from varpu.tags import PUTags
 from varpu.training import pick_device
 
 
@@ -140,6 +141,15 @@ class VPUClassifier(BasePUClassifier):
     (400, 2)
     """
 
+    pu_tags = PUTags(
+        method="VPU",
+        reference="Chen et al., NeurIPS 2020",
+        needs_prior=False,
+        needs_separability=False,
+        learner="networks",
+        images=True,
+        cost="one network a fold and penalty weight, all at once",
+    )
     _accepts_images = True
 
     modules_: list[nn.Module]
