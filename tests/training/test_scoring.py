@@ -10,8 +10,8 @@ from torch.nn.functional import logsigmoid
 
 from varpu import losses
 from varpu.nets import StackedMLP, VmapStack, build_stacks, logit
-from varpu.training import scoring, train
-from varpu.training.scoring import Best, Criterion, HeldOut, log_phi
+from varpu.training import Risk, scoring, train
+from varpu.training.scoring import Best, Criterion, HeldOut, logits
 
 CPU = torch.device("cpu")
 
@@ -55,6 +55,29 @@ def test_held_out_loss_does_not_depend_on_what_is_trained(task):
     assert torch.equal(values[0], values[2])
 
 
+@pytest.mark.parametrize("surrogate", ["sigmoid", "logistic"])
+@pytest.mark.parametrize("kind", ["upu", "nnpu", "supervised"])
+def test_where_a_risk_is_trained_it_is_the_held_out_loss(task, kind, surrogate):
+    stack = stack_of(task)
+    recipe = task.recipe(risk=Risk(kind, surrogate))
+    members = [replace(member, prior=1.2) for member in task.members]  # so the clamp is met
+    loss = HeldOut(task.rows, members, recipe).loss(stack)
+    risk = {"upu": losses.upu, "nnpu": losses.upu, "supervised": losses.supervised}[kind]
+    negative_parts = []
+    for k, member in enumerate(members):
+        network = task.factory()
+        network.load_state_dict(stack.states()[k])
+        g_p, g_u = (logit(network(task.X[rows])) for rows in (member.held_out_p, member.held_out_u))
+        expected = risk(g_p, g_u, 1.2, surrogate)
+        if kind == "nnpu":
+            positive = 1.2 * losses.SURROGATES[surrogate](g_p).mean()
+            negative_parts.append((expected - positive).item())
+            expected = torch.maximum(expected, positive)
+        assert loss[k].item() == pytest.approx(expected.item(), abs=1e-6)
+    if kind == "nnpu":
+        assert min(negative_parts) < 0
+
+
 def test_scoring_in_parts_gives_the_same(task, monkeypatch):
     stack, held_out = stack_of(task), HeldOut(task.rows, task.members, task.recipe())
     whole = held_out.loss(stack)
@@ -80,13 +103,13 @@ def test_scoring_is_in_evaluation_mode_and_training_goes_on_after(task):
     rows = torch.arange(10).repeat(2, 1)
     stack(task.rows[rows])  # a batch's worth of running statistics
     before = [value.clone() for value in stack.tensors()]
-    scores = log_phi(stack, task.rows, rows, task.recipe())
+    scores = logits(stack, task.rows, rows, task.recipe())
     for value, old in zip(stack.tensors(), before, strict=True):
         assert torch.equal(value, old)
     for k, state in enumerate(stack.states()):
         network = factory()
         network.load_state_dict(state)
-        expected = logsigmoid(network.eval()(task.X[:10])[:, 0]).detach()
+        expected = network.eval()(task.X[:10])[:, 0].detach()
         torch.testing.assert_close(scores[k], expected, rtol=0, atol=1e-6)
     stack(task.rows[rows])
     assert [int(state["1.num_batches_tracked"]) for state in stack.states()] == [2, 2]

@@ -8,7 +8,7 @@ from torch import nn
 from torch.nn.functional import normalize
 
 from varpu.nets import StackedMLP, logit
-from varpu.training import LOSSES, PENALTIES, train
+from varpu.training import LOSSES, PENALTIES, DeviceRows, Risk, train
 from varpu.training import draws as hashes
 from varpu.training.rows import RowStream
 from varpu.training.step import MemberAdam
@@ -41,14 +41,18 @@ class Textbook:
                 lr *= self.recipe.lr_decay
             if epoch == 0 or epoch in self.recipe.lr_milestones:  # Adam is made anew
                 betas = self.recipe.betas
+                decay = self.recipe.weight_decay
                 adams = [
-                    torch.optim.Adam(network.parameters(), lr, betas)
+                    torch.optim.Adam(network.parameters(), lr, betas, weight_decay=decay)
                     for network in (self.network, self.critic)
                 ]
             values = []
             for x_p, x_u, gamma, pairs, noise in self.batches(epoch):
-                loss = self.loss(x_p, x_u)
-                penalty = self.penalty(x_p, x_u, gamma, pairs, noise)
+                if self.recipe.risk:
+                    loss, penalty = self.risk(x_p, x_u, gamma), 0 * x_p.sum()
+                else:
+                    loss = self.loss(x_p, x_u)
+                    penalty = self.penalty(x_p, x_u, gamma, pairs, noise)
                 self.step(adams, loss, penalty)
                 shown = 0 * loss.detach() if self.recipe.loss == "js" else loss.detach()
                 values.append(torch.stack([shown, penalty.detach()]))
@@ -90,6 +94,24 @@ class Textbook:
             return phi_u.square().mean() / mean.square() - 2 * phi_p.mean() / mean
         d_p, d_u = (torch.sigmoid(logit(self.critic(x))) for x in (x_p, x_u))
         return d_p.log().mean() + (phi_u / phi_u.sum() * (1 - d_u).log()).sum()
+
+    def risk(self, x_p, x_u, gamma):
+        """With Phi for the sigmoid loss: that of a positive is 1 - Phi, of a negative Phi."""
+        risk, prior = self.recipe.risk, self.member.prior
+        is_sigmoid = risk.surrogate == "sigmoid"
+
+        def wrong(x):
+            return self.phi(x) if is_sigmoid else -torch.log(1 - self.phi(x))
+
+        missed = 1 - self.phi(x_p) if is_sigmoid else -self.phi(x_p).log()
+        if risk.mixup:
+            x_u = torch.cat([x_u, gamma * x_u + (1 - gamma) * x_u.roll(1, 0)])
+        if risk.kind == "supervised":
+            return prior * missed.mean() + (1 - prior) * wrong(x_u).mean()
+        negative = wrong(x_u).mean() - prior * wrong(x_p).mean()
+        if risk.kind == "nnpu" and negative < -risk.beta:
+            return -risk.gamma * negative
+        return prior * missed.mean() + negative
 
     def penalty(self, x_p, x_u, gamma, pairs, noise):
         name, epsilon = self.recipe.penalty, self.recipe.epsilon
@@ -145,6 +167,55 @@ def test_training_is_the_textbook_loop(task, loss, penalty):
         assert_same_state(trained.states[k], textbook.network.state_dict(), atol=1e-5)
         shown = torch.from_numpy(trained.history[:, :2, k])
         torch.testing.assert_close(shown, torch.stack(textbook.sums), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("decay", [0.0, 0.01])
+@pytest.mark.parametrize(
+    "risk",
+    [
+        Risk("upu"),
+        Risk("upu", "logistic", mixup=True),
+        Risk("nnpu"),
+        Risk("nnpu", "logistic", beta=0.02, gamma=0.5),
+        Risk("nnpu", mixup=True),
+        Risk("supervised", "logistic"),
+    ],
+    ids=str,
+)
+def test_training_on_a_risk_is_the_textbook_loop(task, risk, decay):
+    recipe = task.recipe(risk=risk, weight_decay=decay, epochs=4, steps_per_epoch=8)
+    # A prior above the truth drives the negative part below zero: nnPU's step is corrected.
+    members = [replace(member, prior=0.9, lr=1e-2) for member in task.without_held_out()]
+    trained = train(task.rows, members, recipe, task.factory)
+    for k, member in enumerate(members):
+        textbook = Textbook(task, member, recipe).run()
+        assert_same_state(trained.states[k], textbook.network.state_dict(), atol=1e-4)
+        shown = torch.from_numpy(trained.history[:, 0, k])
+        expected = torch.stack(textbook.sums)[:, 0]
+        torch.testing.assert_close(shown, expected, rtol=1e-3, atol=1e-4)
+
+
+def test_the_corrected_step_is_taken_in_that_test(task):
+    """Otherwise nnPU would have been compared with uPU."""
+    ends = []
+    for kind in ("upu", "nnpu"):
+        recipe = task.recipe(risk=Risk(kind), epochs=4, steps_per_epoch=8)
+        members = [replace(member, prior=0.9, lr=1e-2) for member in task.without_held_out()]
+        ends.append(train(task.rows, members, recipe, task.factory).history[-1, 0])
+    assert abs(ends[0] - ends[1]).min() > 1e-3
+
+
+def test_a_row_of_weight_two_is_that_row_twice(task):
+    """Where every batch holds every row, which it does with one batch of both."""
+    p, u = task.members[0].p[:8], task.members[0].u[:8]
+    member = replace(task.without_held_out()[0], p=p, u=u, prior=0.3)
+    recipe = task.recipe(risk=Risk("supervised", "logistic"), batch_size=8)
+    weight = torch.ones(len(task.X))
+    weight[p[:4]], weight[p[4:]] = 1.5, 0.5
+    weighed = train(DeviceRows(task.X, weight=weight), [member], recipe, task.factory)
+    copies = replace(member, p=p[[0, 1, 2, 3] * 3 + [4, 5, 6, 7]], u=u.repeat(2))
+    copied = train(task.rows, [copies], replace(recipe, batch_size=16), task.factory)
+    assert_same_state(weighed.states[0], copied.states[0], atol=1e-5)
 
 
 def with_batch_norm():

@@ -13,11 +13,12 @@ from varpu.losses.consistency import (
     mixup_positive,
     mixup_union,
 )
-from varpu.losses.risk import nnpu, upu
+from varpu.losses.risk import SURROGATES, nnpu, supervised, upu
 from varpu.losses.smoothness import adversarial, virtual_adversarial
 from varpu.losses.variational import js, js_saddle, l2, variational
 
 __all__ = [
+    "SURROGATES",
     "adversarial",
     "js",
     "js_saddle",
@@ -29,6 +30,7 @@ __all__ = [
     "mixup_positive",
     "mixup_union",
     "nnpu",
+    "supervised",
     "upu",
     "variational",
     "virtual_adversarial",

@@ -48,6 +48,9 @@ class Stack(nn.Module):
         """
         return [value.detach() for value in (*self.parameters(), *self.buffers())]
 
+    def restore_constants(self) -> None:
+        """Set anew the weights that are not to be learned, after a weight decay shrank them all."""
+
     def states(self) -> list[dict[str, Tensor]]:
         """One ``state_dict`` a member, as the members' own class wants it."""
         raise TypeError(f"{type(self).__name__} must define states()")

@@ -63,6 +63,12 @@ class StackedMLP(Stack):
         # A log-softmax over two outputs is a log-sigmoid of their difference.
         return out[..., 1] - out[..., 0]
 
+    @torch.no_grad()
+    def restore_constants(self) -> None:
+        """The constant unit of each layer is made from that of the layer below by a weight of 1."""
+        for (n_in, n_out), weight in zip(self.shapes[:-1], self.weights[:-1], strict=True):
+            weight[:, n_in, n_out] = 1
+
     def states(self) -> list[dict[str, Tensor]]:
         """One ``state_dict`` a member, as :class:`MLP` wants it."""
         states: list[dict[str, Tensor]] = [{} for _ in range(self.n_members)]

@@ -4,7 +4,7 @@ Knows tensors, networks and losses; knows nothing of scikit-learn.
 """
 
 from varpu.training.loop import Trained, train
-from varpu.training.members import LOSSES, Member, Recipe
+from varpu.training.members import LOSSES, RISKS, Member, Recipe, Risk
 from varpu.training.penalties import PENALTIES
 from varpu.training.precision import PRECISIONS, pick_device
 from varpu.training.rows import DeviceRows
@@ -13,9 +13,11 @@ __all__ = [
     "LOSSES",
     "PENALTIES",
     "PRECISIONS",
+    "RISKS",
     "DeviceRows",
     "Member",
     "Recipe",
+    "Risk",
     "Trained",
     "pick_device",
     "train",

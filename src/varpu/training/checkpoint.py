@@ -20,6 +20,7 @@ from torch import Tensor
 from varpu.exceptions import ModelFileError
 from varpu.nets import Stack
 from varpu.training.members import Member, Recipe
+from varpu.training.rows import DeviceRows
 
 if TYPE_CHECKING:
     from varpu.training.loop import Run
@@ -27,16 +28,21 @@ if TYPE_CHECKING:
 _FORMAT = "varpu-checkpoint-2"
 
 
-def fingerprint(X: Tensor, members: list[Member], recipe: Recipe, stacks: list[Stack]) -> str:
+def fingerprint(
+    rows: DeviceRows, members: list[Member], recipe: Recipe, stacks: list[Stack]
+) -> str:
     """What a checkpoint belongs to: data, members, settings and networks, as one digest."""
     digest = hashlib.sha256(json.dumps(dataclasses.asdict(recipe), sort_keys=True).encode())
     for stack in stacks:
         for state in stack.states():
             shapes = [(name, list(value.shape)) for name, value in state.items()]
             digest.update(json.dumps([type(stack).__name__, shapes]).encode())
-    digest.update(X.cpu().contiguous().numpy().tobytes())
+    for values in (rows.X, rows.weight):
+        if values is not None:
+            digest.update(values.cpu().contiguous().numpy().tobytes())
     for member in members:
-        digest.update(json.dumps([member.seed, member.lam, member.lr, member.group]).encode())
+        own = [member.seed, member.lam, member.lr, member.group, member.prior]
+        digest.update(json.dumps(own).encode())
         for side in (member.p, member.u, member.held_out_p, member.held_out_u):
             digest.update(side.tobytes() + b"|")
     return digest.hexdigest()

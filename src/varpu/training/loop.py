@@ -100,7 +100,7 @@ def train(
         stacks = _build(rows, members, recipe, factory)
         owner = ""
         if checkpoint:
-            owner = fingerprint(rows.X, members, recipe, [stack for stack, _, _ in stacks])
+            owner = fingerprint(rows, members, recipe, [stack for stack, _, _ in stacks])
         in_step = any(member.group is not None for member in members)
         turns = [stacks] if in_step else [[stack] for stack in stacks]
         with EpochBar(recipe.epochs * len(turns), progress) as bar:

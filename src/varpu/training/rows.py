@@ -18,10 +18,17 @@ class DeviceRows:
     X : Tensor of shape (n, ...)
     prepare : function, optional
         From stored rows to what the networks take; it is applied to every batch.
+    weight : Tensor of shape (n,), optional
+        Of the rows, for a supervised risk.
     """
 
-    def __init__(self, X: Tensor, prepare: Callable[[Tensor], Tensor] | None = None) -> None:
-        self.X = X
+    def __init__(
+        self,
+        X: Tensor,
+        prepare: Callable[[Tensor], Tensor] | None = None,
+        weight: Tensor | None = None,
+    ) -> None:
+        self.X, self.weight = X, weight
         self.prepare = prepare or (lambda rows: rows)
 
     def __getitem__(self, rows: Tensor) -> Tensor:

@@ -7,8 +7,9 @@ import torch
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
+from varpu.losses import SURROGATES
 from varpu.nets import Stack
-from varpu.training.members import Member, Recipe
+from varpu.training.members import Member, Recipe, Risk
 from varpu.training.rows import DeviceRows, padded
 from varpu.training.step import autocast
 
@@ -17,41 +18,63 @@ _TABLE_ROWS, _IMAGE_ROWS = 1 << 17, 1 << 13
 
 
 @torch.no_grad()
-def log_phi(stack: Stack, rows: DeviceRows, numbers: Tensor, recipe: Recipe) -> Tensor:
-    """``log Phi`` of each member on its own rows ``(K, n)`` of the table, in evaluation mode."""
+def logits(stack: Stack, rows: DeviceRows, numbers: Tensor, recipe: Recipe) -> Tensor:
+    """Logits of each member on its own rows ``(K, n)`` of the table, in evaluation mode."""
     limit = _TABLE_ROWS if rows.X.dim() == 2 else _IMAGE_ROWS
     stack.train(False)
     parts = []
     for part in numbers.split(max(1, limit // len(numbers)), dim=1):
         with autocast(stack, recipe, rows.X.device):
-            parts.append(logsigmoid(stack(rows[part]).float()))
+            parts.append(stack(rows[part]).float())
     stack.train(True)
     return torch.cat(parts, dim=1)
 
 
 class HeldOut:
-    """Held-out ``L_var`` of each member: the criterion for its epoch, and for every other choice.
+    """Held-out loss of each member: the criterion for its epoch, and for every other choice.
 
-    It is always the KL form, whatever loss is trained, so that all members can be compared.
+    It is ``L_var`` in its KL form, whatever divergence is trained, so that all members can be
+    compared. Where a risk is trained it is that risk; nnPU's is held at or above its positive part.
     """
 
     def __init__(self, rows: DeviceRows, members: list[Member], recipe: Recipe) -> None:
         device = rows.X.device
         self._rows, self._recipe = rows, recipe
+        self._prior = torch.tensor([member.prior for member in members], device=device)
         self._p, length_p = padded([member.held_out_p for member in members], device)
         self._u, length_u = padded([member.held_out_u for member in members], device)
         self._in_p, self._n_p = _inside(self._p, length_p), length_p
         self._in_u, self._n_u = _inside(self._u, length_u), length_u
 
     def loss(self, stack: Stack) -> Tensor:
-        """``L_var`` of shape (K,); NaN for a member that holds nothing out."""
+        """The loss of shape (K,); NaN for a member that holds nothing out."""
         if not (self._p.numel() and self._u.numel()):
             return torch.full((len(self._p),), torch.nan, device=self._p.device)
-        values = log_phi(stack, self._rows, torch.cat([self._p, self._u], dim=1), self._recipe)
-        values_p, values_u = values.split([self._p.shape[1], self._u.shape[1]], dim=1)
-        mean_p = values_p.masked_fill(~self._in_p, 0).sum(dim=1) / self._n_p
-        sum_u = torch.logsumexp(values_u.masked_fill(~self._in_u, -torch.inf), dim=1)
-        return sum_u - self._n_u.log() - mean_p
+        values = logits(stack, self._rows, torch.cat([self._p, self._u], dim=1), self._recipe)
+        g_p, g_u = values.split([self._p.shape[1], self._u.shape[1]], dim=1)
+        if self._recipe.risk is not None:
+            return self._risk(self._recipe.risk, g_p, g_u)
+        sum_u = torch.logsumexp(logsigmoid(g_u).masked_fill(~self._in_u, -torch.inf), dim=1)
+        return sum_u - self._n_u.log() - self._mean_p(logsigmoid(g_p))
+
+    def _risk(self, risk: Risk, g_p: Tensor, g_u: Tensor) -> Tensor:
+        surrogate, prior = SURROGATES[risk.surrogate], self._prior
+        if risk.kind == "supervised":
+            loss_p, loss_n = surrogate(g_p), surrogate(-g_u)
+            if self._rows.weight is not None:
+                loss_p = loss_p * self._rows.weight[self._p]
+                loss_n = loss_n * self._rows.weight[self._u]
+            return prior * self._mean_p(loss_p) + (1 - prior) * self._mean_u(loss_n)
+        negative = self._mean_u(surrogate(-g_u)) - prior * self._mean_p(surrogate(-g_p))
+        if risk.kind == "nnpu":
+            negative = negative.clamp(min=0)
+        return prior * self._mean_p(surrogate(g_p)) + negative
+
+    def _mean_p(self, values: Tensor) -> Tensor:
+        return values.masked_fill(~self._in_p, 0).sum(dim=1) / self._n_p
+
+    def _mean_u(self, values: Tensor) -> Tensor:
+        return values.masked_fill(~self._in_u, 0).sum(dim=1) / self._n_u
 
 
 def _inside(table: Tensor, lengths: Tensor) -> Tensor:

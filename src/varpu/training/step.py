@@ -16,7 +16,7 @@ from torch.nn.functional import logsigmoid
 from varpu import losses
 from varpu.nets import Stack
 from varpu.training import draws
-from varpu.training.members import Member, Recipe
+from varpu.training.members import Member, Recipe, Risk
 from varpu.training.penalties import PENALTIES, Draw, Scored
 from varpu.training.precision import compute_dtype
 from varpu.training.rows import DeviceRows, RowStream
@@ -47,13 +47,14 @@ class TrainingStep:
         recipe: Recipe,
     ) -> None:
         self.stack, self.critic, self.rows, self.recipe = stack, critic, rows, recipe
-        self.penalty = PENALTIES[recipe.penalty] if recipe.penalty else None
+        self.penalty = PENALTIES[recipe.penalty] if recipe.penalty and not recipe.risk else None
         self.device = rows.X.device
         device, steps = self.device, recipe.steps_per_epoch
 
         self.batch = recipe.batch_size
         self.seeds = torch.tensor([member.seed for member in members], device=device)
         self.lam = torch.tensor([member.lam for member in members], device=device)
+        self.prior = torch.tensor([member.prior for member in members], device=device)
         rows_p, rows_u = [member.p for member in members], [member.u for member in members]
         self._stream_p = RowStream(rows_p, self.batch, steps, self.seeds, draws.STREAM_P)
         self._stream_u = RowStream(rows_u, self.batch, steps, self.seeds, draws.STREAM_U)
@@ -117,16 +118,23 @@ class TrainingStep:
         torch.cuda.current_stream(self.device).wait_stream(side)
 
     def _step(self) -> None:
-        x_p = self.rows[self._rows_p.index_select(0, self._t)[0]]
-        x_u = self.rows[self._rows_u.index_select(0, self._t)[0]]
+        rows_p = self._rows_p.index_select(0, self._t)[0]
+        rows_u = self._rows_u.index_select(0, self._t)[0]
+        x_p, x_u = self.rows[rows_p], self.rows[rows_u]
         draw = Draw(
             self._gamma.index_select(0, self._t)[0],
             self._pairs.index_select(0, self._t)[0],
             self.seeds,
             self._first + self._t,
         )
-        loss, penalty = self._objective(x_p, x_u, draw)
+        if self.recipe.risk is None:
+            loss, penalty = self._objective(x_p, x_u, draw)
+        else:
+            loss = self._risk(self.recipe.risk, x_p, x_u, draw, rows_p, rows_u)
+            penalty = torch.zeros_like(loss)
         self.adam.step((loss + self.lam * penalty).sum())
+        if self.recipe.weight_decay:
+            self.stack.restore_constants()
         self._sums += torch.stack([loss.detach(), penalty.detach()])
         self._t += 1
 
@@ -147,6 +155,24 @@ class TrainingStep:
         if self.penalty is None:
             return loss, torch.zeros_like(loss)
         return loss, self.penalty.value(scored, self.recipe.alpha, self.recipe.epsilon)
+
+    def _risk(
+        self, risk: Risk, x_p: Tensor, x_u: Tensor, draw: Draw, rows_p: Tensor, rows_u: Tensor
+    ) -> Tensor:
+        """The risk of each member, of shape (K,)."""
+        batches = [x_p, x_u]
+        if risk.mixup:
+            # The batch is in random order already, so its neighbour is a random partner.
+            batches.append(losses.mix(x_u, x_u.roll(1, dims=1), draw.gamma))
+        g_p, *others = self._forward(batches)
+        g_u = torch.cat(others, dim=1)
+        if risk.kind == "upu":
+            return losses.upu(g_p, g_u, self.prior, risk.surrogate)
+        if risk.kind == "nnpu":
+            return losses.nnpu(g_p, g_u, self.prior, risk.surrogate, risk.beta, risk.gamma)
+        weight = self.rows.weight
+        weights = (None, None) if weight is None else (weight[rows_p], weight[rows_u])
+        return losses.supervised(g_p, g_u, self.prior, risk.surrogate, *weights)
 
     def _forward(self, batches: list[Tensor]) -> list[Tensor]:
         """Logits of each batch from one pass. P and U share batch-norm statistics, mixed rows have
@@ -196,7 +222,11 @@ class MemberAdam:
             for lr, members in self._groups
         ]
         self.optimizer = torch.optim.Adam(
-            groups, betas=recipe.betas, fused=True, capturable=self._on_gpu
+            groups,
+            betas=recipe.betas,
+            weight_decay=recipe.weight_decay,
+            fused=True,
+            capturable=self._on_gpu,
         )
 
     @staticmethod
