@@ -12,6 +12,7 @@ MAY_IMPORT = {
     "losses": set(),
     "nets": {"losses", "exceptions"},
     "training": {"losses", "nets", "exceptions"},
+    "generative": {"losses", "nets", "training", "exceptions", "checks"},
 }
 # The private modules that a package of users may nevertheless use.
 PRIVATE_ALLOWED = {"cli": {"varpu._demo.run_demo"}, "report": set(), "paper": set()}

@@ -10,11 +10,36 @@ from typing import TYPE_CHECKING, Any
 from varpu.exceptions import missing_extra
 
 if TYPE_CHECKING:
-    from varpu import crossfit, losses, metrics, model_selection, nets, scale, training
+    from varpu import (
+        classic,
+        crossfit,
+        losses,
+        methods,
+        metrics,
+        model_selection,
+        nets,
+        priors,
+        scale,
+        training,
+    )
     from varpu.auto import PUClassifier
     from varpu.boosting import VPUBoostingClassifier
+    from varpu.classic import (
+        ElkanNotoClassifier,
+        PULDClassifier,
+        RankPruningClassifier,
+        RocchioSVMClassifier,
+    )
     from varpu.io import load, save
-    from varpu.neural import VPUClassifier, paper_recipe
+    from varpu.neural import (
+        GenPUClassifier,
+        NetworkClassifier,
+        NNPUClassifier,
+        UPUClassifier,
+        VPUClassifier,
+        genpu_preset,
+        paper_recipe,
+    )
 
 __version__ = "0.1.0"
 
@@ -22,14 +47,26 @@ __all__ = [
     "PUClassifier",
     "VPUClassifier",
     "VPUBoostingClassifier",
+    "UPUClassifier",
+    "NNPUClassifier",
+    "GenPUClassifier",
+    "RankPruningClassifier",
+    "RocchioSVMClassifier",
+    "PULDClassifier",
+    "ElkanNotoClassifier",
+    "NetworkClassifier",
     "paper_recipe",
+    "genpu_preset",
     "load",
     "save",
+    "classic",
     "crossfit",
     "losses",
+    "methods",
     "metrics",
     "model_selection",
     "nets",
+    "priors",
     "scale",
     "training",
     "__version__",
@@ -38,16 +75,28 @@ __all__ = [
 # The module that holds each public name; a submodule holds itself.
 _HOMES = {
     "PUClassifier": "varpu.auto",
-    "crossfit": "varpu.crossfit",
     "VPUClassifier": "varpu.neural",
     "VPUBoostingClassifier": "varpu.boosting",
+    "UPUClassifier": "varpu.neural",
+    "NNPUClassifier": "varpu.neural",
+    "GenPUClassifier": "varpu.neural",
+    "RankPruningClassifier": "varpu.classic",
+    "RocchioSVMClassifier": "varpu.classic",
+    "PULDClassifier": "varpu.classic",
+    "ElkanNotoClassifier": "varpu.classic",
+    "NetworkClassifier": "varpu.neural",
     "paper_recipe": "varpu.neural",
+    "genpu_preset": "varpu.neural",
     "load": "varpu.io",
     "save": "varpu.io",
+    "classic": "varpu.classic",
+    "crossfit": "varpu.crossfit",
     "losses": "varpu.losses",
+    "methods": "varpu.methods",
     "metrics": "varpu.metrics",
     "model_selection": "varpu.model_selection",
     "nets": "varpu.nets",
+    "priors": "varpu.priors",
     "scale": "varpu.scale",
     "training": "varpu.training",
 }

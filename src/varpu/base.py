@@ -102,6 +102,13 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator):
     def _log_phi(self, X: NDArray[Any]) -> NDArray[np.float64]:
         raise TypeError(f"{type(self).__name__} must define _log_phi")
 
+    def _storable_params(self) -> dict[str, Any]:
+        """The parameters as :func:`varpu.save` keeps them."""
+        params: dict[str, Any] = self.get_params(deep=False)
+        if isinstance(params.get("prior"), BaseEstimator):
+            params["prior"] = self.prior_  # what that estimator found
+        return params
+
     def _to_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Fitted state as JSON values and arrays, for :func:`varpu.save`; subclasses add theirs."""
         fields: dict[str, Any] = {

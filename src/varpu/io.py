@@ -29,6 +29,12 @@ _CLASSES = {
     "PUClassifier": "varpu.auto",
     "VPUClassifier": "varpu.neural",
     "VPUBoostingClassifier": "varpu.boosting",
+    "UPUClassifier": "varpu.neural",
+    "NNPUClassifier": "varpu.neural",
+    "GenPUClassifier": "varpu.neural",
+    "NetworkClassifier": "varpu.neural",
+    "PULDClassifier": "varpu.classic",
+    "RocchioSVMClassifier": "varpu.classic",
 }
 
 
@@ -43,7 +49,10 @@ def save(model: BasePUClassifier, path: str | Path) -> None:
     """
     kind = type(model).__name__
     if kind not in _CLASSES:
-        raise PUInputError(f"save takes {' or '.join(_CLASSES)}, got {kind}")
+        raise PUInputError(
+            f"save takes {', '.join(_CLASSES)}; got {kind}. A model that wraps another estimator"
+            " cannot be stored without pickle, which runs whatever a file says"
+        )
     check_is_fitted(model)
     fields, arrays = model._to_state()
     # safetensors writes the memory as it lies, whatever the strides say.
@@ -139,7 +148,7 @@ def _params(model: BasePUClassifier) -> dict[str, Any]:
     """Parameters as JSON, and the names of those that are code and cannot be stored."""
     values: dict[str, Any] = {}
     code = []
-    for name, value in model.get_params(deep=False).items():
+    for name, value in model._storable_params().items():
         if callable(value):
             code.append(name)
         elif isinstance(value, np.random.RandomState):

@@ -15,19 +15,15 @@ if TYPE_CHECKING:
     from varpu.neural.vpu import VPUClassifier
 
 
-def check_vpu_params(model: "VPUClassifier") -> None:
-    """Raise :class:`PUInputError` for the first parameter that makes no sense."""
-    one_of("loss", model.loss, LOSSES)
-    one_of("penalty", model.penalty, (None, *PENALTIES))
-    one_of("scenario", model.scenario, SCENARIOS)
+def check_network_params(model: Any) -> None:
+    """Check what every classifier on networks has: the network, its training, its device."""
     one_of("precision", model.precision, PRECISIONS)
-    lams = np.atleast_1d(np.asarray(model.lam, dtype=object))
-    if lams.ndim != 1 or len(lams) == 0:
-        raise PUInputError(f"lam must be a number or a non-empty sequence, got {model.lam!r}")
-    for lam in lams:
-        real("lam", lam, 0)
-    for name in ("alpha", "epsilon", "lr", "lr_decay"):
-        real(name, getattr(model, name), 0, open_low=True)
+    lrs = np.atleast_1d(np.asarray(model.lr, dtype=object))
+    if lrs.ndim != 1 or len(lrs) == 0:
+        raise PUInputError(f"lr must be a number or a non-empty sequence, got {model.lr!r}")
+    for lr in lrs:
+        real("lr", lr, 0, open_low=True)
+    real("lr_decay", model.lr_decay, 0, open_low=True)
     for name in ("epochs", "steps_per_epoch"):
         whole(name, getattr(model, name), 1)
     for name in ("batch_size", "patience"):
@@ -42,6 +38,36 @@ def check_vpu_params(model: "VPUClassifier") -> None:
     for milestone in model.lr_milestones:
         whole("lr_milestones", milestone, 0)
     _check_validation(model.validation_fraction)
+    if not (model.module is None or callable(model.module)):
+        one_of("module", model.module, tuple(NETWORKS))
+    try:
+        pick_device(model.device)
+    except ValueError as error:
+        raise PUInputError(str(error)) from None
+
+
+def check_single_params(model: Any) -> None:
+    """Check a classifier of one network: a choice of learning rates needs rows held out."""
+    check_network_params(model)
+    real("weight_decay", model.weight_decay, 0)
+    if len(np.atleast_1d(model.lr)) > 1 and model.validation_fraction == 0:
+        raise PUInputError("a grid of lr needs held-out rows: validation_fraction must not be 0")
+
+
+def check_vpu_params(model: "VPUClassifier") -> None:
+    """Raise :class:`PUInputError` for the first parameter that makes no sense."""
+    one_of("loss", model.loss, LOSSES)
+    one_of("penalty", model.penalty, (None, *PENALTIES))
+    one_of("scenario", model.scenario, SCENARIOS)
+    lams = np.atleast_1d(np.asarray(model.lam, dtype=object))
+    if lams.ndim != 1 or len(lams) == 0:
+        raise PUInputError(f"lam must be a number or a non-empty sequence, got {model.lam!r}")
+    for lam in lams:
+        real("lam", lam, 0)
+    for name in ("alpha", "epsilon"):
+        real(name, getattr(model, name), 0, open_low=True)
+    check_network_params(model)
+    real("lr", model.lr, 0, open_low=True)
     if model.cv is not None:
         whole("cv", model.cv, 2)
     elif model.validation_fraction == 0:
@@ -52,12 +78,6 @@ def check_vpu_params(model: "VPUClassifier") -> None:
         real("scale", model.scale, 0, open_low=True)
     if model.prior is not None:
         real("prior", model.prior, 0, 1, open_low=True)
-    if not (model.module is None or callable(model.module)):
-        one_of("module", model.module, tuple(NETWORKS))
-    try:
-        pick_device(model.device)
-    except ValueError as error:
-        raise PUInputError(str(error)) from None
 
 
 def _check_nothing_held_out(model: "VPUClassifier", n_lams: int) -> None:

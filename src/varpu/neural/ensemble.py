@@ -126,7 +126,13 @@ def diverged() -> PUInputError:
 
 
 def log_phi(networks: list[nn.Module], table: NDArray[Any], device: torch.device) -> Floats:
-    """``log Phi`` by each network, shape (K, n); each part of the table is moved once for all."""
+    """``log Phi`` by each network, shape (K, n)."""
+    values: Floats = logsigmoid(torch.from_numpy(logits(networks, table, device))).numpy()
+    return values
+
+
+def logits(networks: list[nn.Module], table: NDArray[Any], device: torch.device) -> Floats:
+    """Logits by each network, shape (K, n); each part of the table is moved once for all."""
     # In float64 a row's score does not depend on the rows it is scored with. Images are large
     # and keep the type they were trained in.
     is_mlp = all(isinstance(network, MLP) for network in networks)
@@ -138,6 +144,6 @@ def log_phi(networks: list[nn.Module], table: NDArray[Any], device: torch.device
         for start in range(0, len(table), _SCORED_AT_ONCE):
             part = torch.tensor(table[start : start + _SCORED_AT_ONCE], device=device)
             inputs = pixels_to_unit(part).to(dtype)
-            values = [logsigmoid(logit(network(inputs)).double()) for network in copies]
+            values = [logit(network(inputs)).double() for network in copies]
             scores.append(torch.stack(values).cpu().numpy())
     return np.concatenate(scores, axis=1)

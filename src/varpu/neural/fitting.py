@@ -38,9 +38,7 @@ def train_networks(
     cross-fitted model choose one epoch together. For ``deadline`` and ``goal`` see
     :func:`varpu.training.train`.
     """
-    if table.dtype != np.uint8:
-        table = table.astype(np.float32, copy=False)
-    rows = DeviceRows(torch.tensor(table, device=pick_device(model.device)), pixels_to_unit)
+    rows = device_rows(table, pick_device(model.device))
     members = [
         Member(
             seed=seed,
@@ -55,21 +53,13 @@ def train_networks(
         for number, lam in enumerate(lams)
         for split, seed in zip(splits, seeds, strict=True)
     ]
-    smallest = min(len(split.u) for split in splits)
-    wanted = model.batch_size or int(np.clip(smallest // 10, 32, 500))
-    recipe = Recipe(
+    recipe = recipe_of(
+        model,
+        min(len(split.u) for split in splits),
         loss=model.loss,
         penalty=model.penalty,
         alpha=model.alpha,
         epsilon=model.epsilon,
-        epochs=model.epochs,
-        steps_per_epoch=model.steps_per_epoch,
-        batch_size=min(wanted, smallest),
-        betas=(model.betas[0], model.betas[1]),
-        lr_milestones=tuple(model.lr_milestones),
-        lr_decay=model.lr_decay,
-        precision=model.precision,
-        patience=model.patience,
     )
     return train(
         rows,
@@ -80,6 +70,35 @@ def train_networks(
         checkpoint=None if model.checkpoint is None else Path(model.checkpoint),
         deadline=deadline,
         goal=goal,
+    )
+
+
+def device_rows(
+    table: NDArray[Any], device: torch.device, weight: NDArray[np.float64] | None = None
+) -> DeviceRows:
+    """A table (or images) on the device, in the type that networks take."""
+    if table.dtype != np.uint8:
+        table = table.astype(np.float32, copy=False)
+    weights = None if weight is None else torch.tensor(weight, dtype=torch.float32, device=device)
+    return DeviceRows(torch.tensor(table, device=device), pixels_to_unit, weights)
+
+
+def recipe_of(model: Any, n_marginal: int, **own: Any) -> Recipe:
+    """What the parameters of any classifier on networks say of its training, and its ``own``.
+
+    A batch that is not given is a tenth of the ``n_marginal`` rows, from 32 to 500.
+    """
+    wanted = model.batch_size or int(np.clip(n_marginal // 10, 32, 500))
+    return Recipe(
+        epochs=model.epochs,
+        steps_per_epoch=model.steps_per_epoch,
+        batch_size=min(wanted, n_marginal),
+        betas=(model.betas[0], model.betas[1]),
+        lr_milestones=tuple(model.lr_milestones),
+        lr_decay=model.lr_decay,
+        precision=model.precision,
+        patience=model.patience,
+        **own,
     )
 
 

@@ -11,6 +11,8 @@ from torch import Tensor, nn
 from varpu.exceptions import PUInputError
 from varpu.nets import MLP, CifarCNN, LeNet5, StlCNN
 
+Factory = Callable[[], nn.Module]
+
 NETWORKS: dict[str, type[LeNet5] | type[CifarCNN] | type[StlCNN]] = {
     "lenet5": LeNet5,
     "cifar_cnn": CifarCNN,
@@ -36,7 +38,7 @@ def column_scales(X: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.floa
 
 def network_factory(
     module: str | Callable[[], nn.Module] | None, hidden: tuple[int, ...], shape: tuple[int, ...]
-) -> Callable[[], nn.Module]:
+) -> Factory:
     """A function that makes a network for inputs of ``shape`` (without the row dimension)."""
     if callable(module):
         return module
@@ -57,3 +59,22 @@ def network_factory(
             f"module={module!r} takes images of shape {network.input_shape}, got {shape}"
         )
     return network
+
+
+def network_in_state(factory: Factory, state: dict[str, Tensor]) -> nn.Module:
+    """A network with the weights of ``state``, on the CPU, in evaluation mode."""
+    with torch.random.fork_rng(devices=[]):  # its first weights are thrown away at once
+        network = factory()
+    network.load_state_dict(state)
+    return network.cpu().eval()
+
+
+def prepared(X: NDArray[Any], mean: NDArray[np.float64], std: NDArray[np.float64]) -> NDArray[Any]:
+    """The rows as networks take them: images as they are, columns centred and scaled."""
+    return X if X.ndim > 2 else (X - mean) / std
+
+
+def factory_of(model: Any) -> Factory:
+    """What makes the network of a model whose input is known."""
+    shape = getattr(model, "image_shape_", (model.n_features_in_,))
+    return network_factory(model.module, tuple(model.hidden), shape)

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import torch
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from torch import Tensor, nn
@@ -19,7 +18,7 @@ from varpu.neural.checks import check_vpu_params
 from varpu.neural.crossfit import blended_networks
 from varpu.neural.ensemble import Ensemble, Fitted, best_network
 from varpu.neural.fitting import HISTORY, history_of, train_networks
-from varpu.neural.inputs import column_scales, network_factory
+from varpu.neural.inputs import column_scales, factory_of, network_in_state, prepared
 from varpu.neural.split import split_rows
 from varpu.tags import PUTags
 from varpu.training import pick_device
@@ -224,7 +223,7 @@ class VPUClassifier(BasePUClassifier):
         check_vpu_params(self)
 
     def _fit(self, X: NDArray[Any], positive: NDArray[np.bool_]) -> None:
-        factory = network_factory(self.module, tuple(self.hidden), X.shape[1:])
+        factory = factory_of(self)
         random = check_random_state(self.random_state)
         if self.cv is None:
             splits = [split_rows(positive, self.validation_fraction, self.scenario, random)]
@@ -254,7 +253,7 @@ class VPUClassifier(BasePUClassifier):
             self.mean_, self.std_ = column_scales(X[rows])
 
     def _prepared(self, X: NDArray[Any]) -> NDArray[Any]:
-        return X if X.ndim > 2 else (X - self.mean_) / self.std_
+        return prepared(X, self.mean_, self.std_)
 
     def _take_over(self, fitted: Fitted) -> None:
         self._ensemble = fitted.ensemble
@@ -321,12 +320,7 @@ class VPUClassifier(BasePUClassifier):
         self.modules_ = self._ensemble.networks
 
     def _network(self, state: dict[str, Tensor]) -> nn.Module:
-        shape = getattr(self, "image_shape_", (self.n_features_in_,))
-        factory = network_factory(self.module, tuple(self.hidden), shape)
-        with torch.random.fork_rng(devices=[]):  # its first weights are thrown away at once
-            network = factory()
-        network.load_state_dict(state)
-        return network.cpu().eval()
+        return network_in_state(factory_of(self), state)
 
     def _log_phi(self, X: NDArray[Any]) -> NDArray[np.float64]:
         return self._ensemble.predict(self._prepared(X), pick_device(self.device))

@@ -1,0 +1,85 @@
+"""The classifier of generated positives and generated negatives."""
+
+import torch
+from torch import Tensor
+from torch.nn.functional import softplus
+
+from varpu.generative.generators import Generators
+from varpu.generative.members import GenPUMember, GenPURecipe
+from varpu.generative.step import Captured, Latents, Updater
+from varpu.nets import Stack
+from varpu.training import DeviceRows, draws
+from varpu.training.rows import RowStream
+
+# Epochs of the labelled rows' order that no adversarial epoch reaches.
+_FIRST_EPOCH = 1 << 20
+
+
+def classification_loss(g_positive: Tensor, g_negative: Tensor, prior: Tensor) -> Tensor:
+    """``prior E_positive[-log Phi] + (1 - prior) E_negative[-log(1 - Phi)]``, shape (K,).
+
+    The classes come in equal numbers and are weighed: that is the same proportion as drawing them
+    in it, with less noise.
+    """
+    positive, negative = softplus(-g_positive).mean(dim=1), softplus(g_negative).mean(dim=1)
+    return prior * positive + (1 - prior) * negative
+
+
+class ClassifierStep:
+    """Callable that takes all classifiers one step further, on rows generated for it.
+
+    Parameters
+    ----------
+    classifiers : Stack
+    generators : Generators
+        In evaluation mode, G_p of all members and then G_n of all members.
+    rows : DeviceRows
+    members : list of GenPUMember
+    recipe : GenPURecipe
+    """
+
+    def __init__(
+        self,
+        classifiers: Stack,
+        generators: Generators,
+        rows: DeviceRows,
+        members: list[GenPUMember],
+        recipe: GenPURecipe,
+    ) -> None:
+        self.classifiers, self.generators, self.rows = classifiers, generators, rows
+        self.recipe = recipe
+        device, steps, batch = rows.X.device, recipe.steps_per_epoch, recipe.batch_size
+        seeds = torch.tensor([member.seed for member in members], device=device)
+        self._prior = torch.tensor([member.prior for member in members], device=device)
+        self._n_labelled = round(recipe.labelled_share * batch)
+        rows_p = [member.p for member in members]
+        width = max(1, self._n_labelled)
+        self._stream = RowStream(rows_p, width, steps, seeds, draws.STREAM_P)
+        self._rows_p = torch.zeros(steps, len(members), width, dtype=torch.int64, device=device)
+        self._latents = Latents(seeds, recipe)
+        self._t = torch.zeros(1, dtype=torch.int64, device=device)
+        # Latents no generator was trained on.
+        self._taken = torch.full_like(self._t, recipe.epochs * steps)
+        self._updater = Updater(list(classifiers.parameters()), recipe.classifier_lr, recipe.betas)
+        self._run = Captured(self._step, device, recipe.capture)
+
+    def begin_epoch(self, epoch: int) -> None:
+        """Draw the epoch's labelled rows on the device."""
+        self._rows_p.copy_(self._stream.epoch(_FIRST_EPOCH + epoch))
+        self._t.zero_()
+
+    def __call__(self) -> None:
+        """Take one step."""
+        self._run()
+
+    def _step(self) -> None:
+        with torch.no_grad():
+            positive, negative = self.generators(self._latents(self._taken)).chunk(2)
+            if self._n_labelled:
+                labelled = self.rows[self._rows_p.index_select(0, self._t)[0]]
+                positive = torch.cat([labelled, positive[:, self._n_labelled :]], dim=1)
+        g = self.classifiers(torch.cat([positive, negative], dim=1))
+        g_positive, g_negative = g.split(self.recipe.batch_size, dim=1)
+        self._updater.step(classification_loss(g_positive, g_negative, self._prior).sum())
+        self._t += 1
+        self._taken += 1
