@@ -3,10 +3,10 @@ BIN := .venv/bin
 STAMP := .venv/.stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow lint format bench bench-uci bench-tables pins clean
+.PHONY: help setup demo test test-slow lint format docs docs-tables bench bench-uci bench-tables bench-baselines bench-priors pins clean
 
 help:  ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(STAMP)  ## Build .venv from the pinned requirements
 
@@ -35,6 +35,13 @@ format: setup  ## Fix style and format in place
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
+docs: setup  ## Build the documentation into site/
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+docs-tables: setup  ## Write anew what the documentation's examples print and its tables say
+	$(BIN)/python docs/make_outputs.py
+	$(BIN)/python docs/make_comparison.py
+
 bench: setup  ## Measure speed on the CPU
 	$(BIN)/python benchmarks/cpu.py
 
@@ -43,6 +50,12 @@ bench-uci: setup  ## Measure accuracy on the paper's UCI tasks
 
 bench-tables: setup  ## Measure accuracy on tables from scikit-learn
 	$(BIN)/python benchmarks/tables.py --out results/tables.json
+
+bench-baselines: setup  ## Measure the paper's other systems on its UCI tasks
+	$(BIN)/python benchmarks/baselines.py --out results/baselines.json
+
+bench-priors: setup  ## Measure prior estimators on 20 mixtures
+	$(BIN)/python benchmarks/priors.py --out results/priors.json
 
 # torch is held without a local label (+cpu, +cu...), so that each machine takes its own build of it.
 TORCH := torch==2.13.0

@@ -1,0 +1,103 @@
+"""Write the tables of methods/index.md anew, from the classifiers and from what was measured.
+
+python docs/make_comparison.py            write the page
+python docs/make_comparison.py --check    write nothing; exit 1 if the page is stale
+"""
+
+import json
+import re
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import pandas as pd
+
+from varpu.methods import comparison
+
+DOCS = Path(__file__).parent
+PAGE = DOCS / "methods" / "index.md"
+RESULTS = DOCS.parent / "results" / "uci.json"
+HEADERS = {
+    "classifier": "classifier",
+    "method": "method",
+    "without_prior": "trains without a prior",
+    "without_separability": "consistent without separable classes",
+    "learner": "learner",
+    "images": "images",
+    "cost": "a fit trains",
+    "reference": "reference",
+    "reconstruction": "reconstruction",
+}
+
+
+def page_of(classifier: str) -> str:
+    """The page whose title names a classifier."""
+    for page in sorted(PAGE.parent.glob("*.md")):
+        if f"`{classifier}`" in page.read_text(encoding="utf-8").split("\n", 1)[0]:
+            return page.name
+    raise SystemExit(f"no page of docs/methods has `{classifier}` in its title")
+
+
+def markdown(header: Iterable[str], lines: Iterable[Iterable[str]]) -> str:
+    """A Markdown table."""
+    header = list(header)
+    rows = [header, ["---"] * len(header), *lines]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def methods_table(methods: pd.DataFrame) -> str:
+    """One line a classifier, with a link to its page."""
+    assert set(methods.columns) == set(HEADERS)
+    return markdown(
+        HEADERS.values(),
+        ([_cell(name, row[name]) for name in HEADERS] for _, row in methods.iterrows()),
+    )
+
+
+def _cell(column: str, value: object) -> str:
+    if column == "classifier":
+        return f"[`{value}`]({page_of(str(value))})"
+    return str(value) if isinstance(value, str) else ("yes" if value else "no")
+
+
+def measured_table(results: dict[str, object]) -> str:
+    """Accuracy, prior and time of each classifier on each task of the UCI benchmark."""
+    found = {tuple(key.rsplit(", ", 1)): v for key, v in results.items() if isinstance(v, dict)}
+    found = {key: v for key, v in found.items() if "true_prior" in v}
+    tasks, classifiers = (list(dict.fromkeys(key[i] for key in found)) for i in range(2))
+    header = ["task", "true prior"]
+    for name in classifiers:
+        header += [f"`{name}`", "prior", "time"]
+    return markdown(header, (_measured_line(task, classifiers, found) for task in tasks))
+
+
+def _measured_line(task: str, classifiers: list[str], found: dict) -> list[str]:
+    line = [task, f"{found[task, classifiers[0]]['true_prior']:.2f}"]
+    for name in classifiers:
+        value = found[task, name]
+        line.append(f"{value['accuracy']:.1f} ± {value['accuracy_std']:.1f}")
+        line += [f"{value['prior']:.2f}", f"{value['seconds']:.1f} s"]
+    return line
+
+
+def replaced(text: str, name: str, table: str) -> str:
+    """The text with a table between the two markers of that name."""
+    pattern = rf"(<!-- {name}: begin -->\n).*?(<!-- {name}: end -->)"
+    if len(re.findall(pattern, text, re.DOTALL)) != 1:
+        raise SystemExit(f"{PAGE} must have the markers of {name!r} once")
+    return re.sub(pattern, lambda m: f"{m[1]}\n{table}\n\n{m[2]}", text, flags=re.DOTALL)
+
+
+def main() -> None:
+    """Write or check."""
+    old = PAGE.read_text(encoding="utf-8")
+    new = replaced(old, "methods", methods_table(comparison()))
+    new = replaced(new, "measured", measured_table(json.loads(RESULTS.read_text("utf-8"))))
+    if "--check" not in sys.argv[1:]:
+        PAGE.write_text(new, encoding="utf-8")
+    elif new != old:
+        raise SystemExit("docs/methods/index.md is stale: run python docs/make_comparison.py")
+
+
+if __name__ == "__main__":
+    main()
