@@ -1,0 +1,174 @@
+"""Prior estimators on mixtures with a known share of positives.
+
+    VARPU_DATA=... python benchmarks/priors.py [--seeds 1] [--mixtures A B] [--methods A B]
+        [--parts mixtures fashion speed] [--out results/priors.json]
+
+``mixtures``: the table of estimates (``priors_mixtures.py`` makes them). ``fashion``: KM2 on
+FashionMNIST 1,4,7 with 3,000 labelled of the training set, at random and under selection bias
+(a third is of class 7, and ``n_1/n_4`` says how the rest is shared), beside the paper's Table 11.
+``speed``: one default fit of KM2 to 2,000 + 2,000 rows.
+"""
+
+import argparse
+import shlex
+import time
+import warnings
+from collections.abc import Callable
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+import sklearn
+from priors_mixtures import MIXTURES, load
+from report import cpu_name, write
+from tasks import fashion_mnist
+
+from varpu.exceptions import ScaleWarning
+from varpu.priors import BBE, DEDPUL, KM1, KM2, BasePriorEstimator, ElkanNotoPrior, TIcE
+
+METHODS: dict[str, Callable[..., BasePriorEstimator]] = {
+    "BBE": BBE,
+    "BBE, published": lambda **kw: BBE(lean_on_bound=False, **kw),
+    "DEDPUL": DEDPUL,
+    "KM2": KM2,
+    "KM1": KM1,
+    "ElkanNotoPrior": ElkanNotoPrior,
+    "TIcE": TIcE,
+    "TIcE, quantiles": lambda **kw: TIcE(binning="quantile", **kw),
+}
+PAPER = {None: 0.267, 1: 0.267, 5: 0.164, 10: 0.144}
+
+
+def timed(estimator: BasePriorEstimator, X: np.ndarray, y: np.ndarray) -> dict[str, Any]:
+    wall, cpu = time.perf_counter(), time.process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ScaleWarning)
+        estimator.fit(X, y)
+    return {
+        "prior": estimator.prior_,
+        "interval": list(estimator.prior_interval_),
+        "seconds": time.perf_counter() - wall,
+        "cpu_seconds": time.process_time() - cpu,
+    }
+
+
+def mixtures(names: list[str], methods: list[str], seeds: int) -> list[dict[str, Any]]:
+    lines = []
+    print("| mixture | true |", " | ".join(methods), "|")
+    print("| --- | --- |", " --- |" * len(methods), sep="")
+    for name in names:
+        for seed in range(seeds):
+            made = load(name, seed)
+            found = {}
+            for method in methods:
+                estimator = METHODS[method](scenario=made.scenario, random_state=seed)
+                found[method] = timed(estimator, made.X, made.labelled)
+                found[method]["error"] = abs(found[method]["prior"] - made.prior)
+            lines.append(
+                {
+                    "mixture": name,
+                    "seed": seed,
+                    "rows": len(made.X),
+                    "labelled": int(made.labelled.sum()),
+                    "scenario": made.scenario,
+                    "true_prior": made.prior,
+                    "methods": found,
+                }
+            )
+            priors = " | ".join(f"{found[m]['prior']:.3f}" for m in methods)
+            print(f"| {name} | {made.prior:.3f} | {priors} |", flush=True)
+    for what in ("error", "seconds", "cpu_seconds"):
+        means = {m: np.mean([line["methods"][m][what] for line in lines]) for m in methods}
+        print(f"| mean {what} | |", " | ".join(f"{means[m]:.3f}" for m in methods), "|")
+    return lines
+
+
+def fashion(seeds: int) -> list[dict[str, Any]]:
+    task = fashion_mnist()
+    digit = _classes()
+    lines = []
+    print("\n| n_1/n_4 | paper | KM2, mean | each |\n| --- | --- | --- | --- |")
+    for ratio, paper in PAPER.items():
+        found = []
+        for seed in range(seeds):
+            y = np.zeros(len(digit), dtype=int)
+            y[_labelled(digit, ratio, np.random.default_rng(seed))] = 1
+            found.append(timed(KM2(random_state=seed), task.X, y))
+        priors = [one["prior"] for one in found]
+        lines.append({"n_1/n_4": ratio, "paper": paper, "KM2": found})
+        each = " ".join(f"{p:.3f}" for p in priors)
+        print(f"| {ratio or 'at random'} | {paper} | {np.mean(priors):.3f} | {each} |", flush=True)
+    return lines
+
+
+def _classes() -> np.ndarray:
+    from tasks import _idx
+
+    return _idx("train-labels-idx1-ubyte.gz", 8)
+
+
+def _labelled(digit: np.ndarray, ratio: int | None, random: np.random.Generator) -> np.ndarray:
+    if ratio is None:
+        return random.choice(np.flatnonzero(np.isin(digit, [1, 4, 7])), 3000, replace=False)
+    n_4 = round(2000 / (1 + ratio))
+    counts = {1: 2000 - n_4, 4: n_4, 7: 1000}
+    return np.concatenate(
+        [random.choice(np.flatnonzero(digit == k), n, replace=False) for k, n in counts.items()]
+    )
+
+
+def speed() -> list[dict[str, Any]]:
+    """The default fit, bootstrap included, on a smooth problem and on a rough one."""
+    random = np.random.default_rng(0)
+    lines = []
+    for n_columns in (2, 10, 50):
+        truth = random.random(2000) < 0.4
+        U, P = random.normal(size=(2, 2000, n_columns))
+        U[truth, 0] += 3
+        P[:, 0] += 3
+        X, y = np.vstack([U, P]), np.repeat([0, 1], 2000)
+        found = timed(KM2(scenario="case-control", random_state=0), X, y)
+        lines.append({"columns": n_columns, **found})
+        print(f"\nKM2, 2,000 + 2,000 rows, {n_columns} columns: {found['seconds']:.1f} s", end="")
+        print(f" ({found['cpu_seconds']:.1f} s of the processor), prior {found['prior']:.3f}")
+    return lines
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--mixtures", nargs="+", default=list(MIXTURES), choices=list(MIXTURES))
+    parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=list(METHODS))
+    parts = ["mixtures", "fashion", "speed"]
+    parser.add_argument("--parts", nargs="+", default=parts, choices=parts)
+    parser.add_argument("--out")
+    chosen = parser.parse_args()
+    results: dict[str, Any] = {
+        "command": shlex.join(["python", "benchmarks/priors.py", *_given(chosen)]),
+        "cpu": cpu_name(),
+        "versions": {name: version(name) for name in ("varpu", "numpy", "scipy", "lightgbm")}
+        | {"scikit-learn": sklearn.__version__},
+        "seeds": list(range(chosen.seeds)),
+    }
+    if "mixtures" in chosen.parts:
+        results["mixtures"] = mixtures(chosen.mixtures, chosen.methods, chosen.seeds)
+    if "fashion" in chosen.parts:
+        results["fashion"] = fashion(3)
+    if "speed" in chosen.parts:
+        results["speed"] = speed()
+    write(chosen.out, results)
+
+
+def _given(chosen: argparse.Namespace) -> list[str]:
+    """The arguments that are not the defaults."""
+    given = [] if chosen.seeds == 1 else ["--seeds", str(chosen.seeds)]
+    for name, full in (("mixtures", list(MIXTURES)), ("methods", list(METHODS))):
+        value = getattr(chosen, name)
+        given += [] if value == full else [f"--{name}", *value]
+    if chosen.parts != ["mixtures", "fashion", "speed"]:
+        given += ["--parts", *chosen.parts]
+    return given + (["--out", chosen.out] if chosen.out else [])
+
+
+if __name__ == "__main__":
+    main()
