@@ -16,7 +16,7 @@ from varpu.methods import comparison
 
 DOCS = Path(__file__).parent
 PAGE = DOCS / "methods" / "index.md"
-RESULTS = DOCS.parent / "results" / "uci.json"
+RESULTS = DOCS.parent / "results"
 HEADERS = {
     "classifier": "classifier",
     "method": "method",
@@ -80,6 +80,23 @@ def _measured_line(task: str, classifiers: list[str], found: dict) -> list[str]:
     return line
 
 
+def baselines_table(results: dict[str, object]) -> str:
+    """Accuracy of the paper's other systems on each task, the paper's own in brackets."""
+    found = {tuple(key.split(": ")): v for key, v in results.items() if isinstance(v, dict)}
+    found = {key: v for key, v in found.items() if "paper" in v}
+    methods, tasks = (list(dict.fromkeys(key[i] for key in found)) for i in range(2))
+    lines = [
+        [method, *(_against_paper(found.get((method, t))) for t in tasks)] for method in methods
+    ]
+    return markdown(["method", *tasks], lines)
+
+
+def _against_paper(cell: dict | None) -> str:
+    if cell is None:
+        return ""
+    return f"{cell['accuracy']:.1f} ± {cell['std']:.1f} ({cell['paper']:.1f})"
+
+
 def replaced(text: str, name: str, table: str) -> str:
     """The text with a table between the two markers of that name."""
     pattern = rf"(<!-- {name}: begin -->\n).*?(<!-- {name}: end -->)"
@@ -92,7 +109,11 @@ def main() -> None:
     """Write or check."""
     old = PAGE.read_text(encoding="utf-8")
     new = replaced(old, "methods", methods_table(comparison()))
-    new = replaced(new, "measured", measured_table(json.loads(RESULTS.read_text("utf-8"))))
+    for name, file, table in (
+        ("measured", "uci.json", measured_table),
+        ("baselines", "baselines.json", baselines_table),
+    ):
+        new = replaced(new, name, table(json.loads((RESULTS / file).read_text("utf-8"))))
     if "--check" not in sys.argv[1:]:
         PAGE.write_text(new, encoding="utf-8")
     elif new != old:
