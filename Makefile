@@ -54,7 +54,7 @@ bench-tables: setup  ## Measure accuracy on tables from scikit-learn
 bench-baselines: setup  ## Measure the paper's other systems on its UCI tasks
 	$(BIN)/python benchmarks/baselines.py --out results/baselines.json
 
-bench-priors: setup  ## Measure prior estimators on 20 mixtures
+bench-priors: setup  ## Measure prior estimators on 25 mixtures
 	$(BIN)/python benchmarks/priors.py --out results/priors.json
 
 # torch is held without a local label (+cpu, +cu...), so that each machine takes its own build of it.

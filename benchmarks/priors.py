@@ -5,23 +5,24 @@
 
 ``mixtures``: the table of estimates (``priors_mixtures.py`` makes them). ``fashion``: KM2 on
 FashionMNIST 1,4,7 with 3,000 labelled of the training set, at random and under selection bias
-(a third is of class 7, and ``n_1/n_4`` says how the rest is shared), beside the paper's Table 11.
-``speed``: one default fit of KM2 to 2,000 + 2,000 rows.
+(``n_1`` of class 1, ``n_4 = n_7`` of the others), beside the paper's Table 11.
+``speed``: one default fit of KM2 to 2,000 + 2,000 rows. Parts that are not run stay in the file.
 """
 
 import argparse
+import json
 import shlex
 import time
 import warnings
 from collections.abc import Callable
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import sklearn
-from priors_mixtures import MIXTURES, load
+from priors_mixtures import MIXTURES, fashion_classes, load
 from report import cpu_name, write
-from tasks import fashion_mnist
 
 from varpu.exceptions import ScaleWarning
 from varpu.priors import BBE, DEDPUL, KM1, KM2, BasePriorEstimator, ElkanNotoPrior, TIcE
@@ -84,16 +85,15 @@ def mixtures(names: list[str], methods: list[str], seeds: int) -> list[dict[str,
 
 
 def fashion(seeds: int) -> list[dict[str, Any]]:
-    task = fashion_mnist()
-    digit = _classes()
+    images, kind = fashion_classes()
     lines = []
     print("\n| n_1/n_4 | paper | KM2, mean | each |\n| --- | --- | --- | --- |")
     for ratio, paper in PAPER.items():
         found = []
         for seed in range(seeds):
-            y = np.zeros(len(digit), dtype=int)
-            y[_labelled(digit, ratio, np.random.default_rng(seed))] = 1
-            found.append(timed(KM2(random_state=seed), task.X, y))
+            y = np.zeros(len(kind), dtype=int)
+            y[_labelled(kind, ratio, np.random.default_rng(seed))] = 1
+            found.append(timed(KM2(random_state=seed), images, y))
         priors = [one["prior"] for one in found]
         lines.append({"n_1/n_4": ratio, "paper": paper, "KM2": found})
         each = " ".join(f"{p:.3f}" for p in priors)
@@ -101,19 +101,13 @@ def fashion(seeds: int) -> list[dict[str, Any]]:
     return lines
 
 
-def _classes() -> np.ndarray:
-    from tasks import _idx
-
-    return _idx("train-labels-idx1-ubyte.gz", 8)
-
-
-def _labelled(digit: np.ndarray, ratio: int | None, random: np.random.Generator) -> np.ndarray:
+def _labelled(kind: np.ndarray, ratio: int | None, random: np.random.Generator) -> np.ndarray:
     if ratio is None:
-        return random.choice(np.flatnonzero(np.isin(digit, [1, 4, 7])), 3000, replace=False)
-    n_4 = round(2000 / (1 + ratio))
-    counts = {1: 2000 - n_4, 4: n_4, 7: 1000}
+        return random.choice(np.flatnonzero(np.isin(kind, [1, 4, 7])), 3000, replace=False)
+    n_4 = round(3000 / (2 + ratio))
+    counts = {1: 3000 - 2 * n_4, 4: n_4, 7: n_4}
     return np.concatenate(
-        [random.choice(np.flatnonzero(digit == k), n, replace=False) for k, n in counts.items()]
+        [random.choice(np.flatnonzero(kind == k), n, replace=False) for k, n in counts.items()]
     )
 
 
@@ -143,20 +137,28 @@ def main() -> None:
     parser.add_argument("--parts", nargs="+", default=parts, choices=parts)
     parser.add_argument("--out")
     chosen = parser.parse_args()
-    results: dict[str, Any] = {
-        "command": shlex.join(["python", "benchmarks/priors.py", *_given(chosen)]),
+    command = shlex.join(["python", "benchmarks/priors.py", *_given(chosen)])
+    results = _earlier(chosen.out) | {
         "cpu": cpu_name(),
         "versions": {name: version(name) for name in ("varpu", "numpy", "scipy", "lightgbm")}
         | {"scikit-learn": sklearn.__version__},
-        "seeds": list(range(chosen.seeds)),
     }
-    if "mixtures" in chosen.parts:
-        results["mixtures"] = mixtures(chosen.mixtures, chosen.methods, chosen.seeds)
-    if "fashion" in chosen.parts:
-        results["fashion"] = fashion(3)
-    if "speed" in chosen.parts:
-        results["speed"] = speed()
+    seeds = list(range(chosen.seeds))
+    for part in chosen.parts:
+        if part == "mixtures":
+            lines = mixtures(chosen.mixtures, chosen.methods, len(seeds))
+        else:
+            seeds = [0, 1, 2] if part == "fashion" else [0]
+            lines = fashion(len(seeds)) if part == "fashion" else speed()
+        results[part] = {"command": command, "seeds": seeds, "lines": lines}
     write(chosen.out, results)
+
+
+def _earlier(path: str | None) -> dict[str, Any]:
+    """What the file holds already: parts that are not run again are kept."""
+    if path is None or not Path(path).exists():
+        return {}
+    return json.loads(Path(path).read_text(encoding="utf-8"))
 
 
 def _given(chosen: argparse.Namespace) -> list[str]:

@@ -1,7 +1,7 @@
-"""Write the tables of methods/index.md anew, from the classifiers and from what was measured.
+"""Write the tables of the two index pages anew, from the classifiers and from what was measured.
 
-python docs/make_comparison.py            write the page
-python docs/make_comparison.py --check    write nothing; exit 1 if the page is stale
+python docs/make_comparison.py            write the pages
+python docs/make_comparison.py --check    write nothing; exit 1 if a page is stale
 """
 
 import json
@@ -9,13 +9,15 @@ import re
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from statistics import fmean
+from typing import Any
 
 import pandas as pd
 
 from varpu.methods import comparison
 
 DOCS = Path(__file__).parent
-PAGE = DOCS / "methods" / "index.md"
+METHODS, PRIORS = DOCS / "methods" / "index.md", DOCS / "priors" / "index.md"
 RESULTS = DOCS.parent / "results"
 HEADERS = {
     "classifier": "classifier",
@@ -32,7 +34,7 @@ HEADERS = {
 
 def page_of(classifier: str) -> str:
     """The page whose title names a classifier."""
-    for page in sorted(PAGE.parent.glob("*.md")):
+    for page in sorted(METHODS.parent.glob("*.md")):
         if f"`{classifier}`" in page.read_text(encoding="utf-8").split("\n", 1)[0]:
             return page.name
     raise SystemExit(f"no page of docs/methods has `{classifier}` in its title")
@@ -97,27 +99,55 @@ def _against_paper(cell: dict | None) -> str:
     return f"{cell['accuracy']:.1f} ± {cell['std']:.1f} ({cell['paper']:.1f})"
 
 
-def replaced(text: str, name: str, table: str) -> str:
+def priors_table(results: dict[str, Any]) -> str:
+    """Mean error and mean time of each prior estimator over all mixtures."""
+    lines = results["mixtures"]["lines"]
+    names = lines[0]["methods"]
+    means = {
+        name: {what: fmean(line["methods"][name][what] for line in lines) for what in _MEANS}
+        for name in names
+    }
+    ordered = sorted(names, key=lambda name: means[name]["error"])
+    header = ["estimator", "mean absolute error", "mean seconds"]
+    return markdown(
+        header,
+        ([f"`{n}`", f"{means[n]['error']:.3f}", f"{means[n]['seconds']:.1f}"] for n in ordered),
+    )
+
+
+_MEANS = ("error", "seconds")
+
+
+def replaced(page: Path, text: str, name: str, table: str) -> str:
     """The text with a table between the two markers of that name."""
     pattern = rf"(<!-- {name}: begin -->\n).*?(<!-- {name}: end -->)"
     if len(re.findall(pattern, text, re.DOTALL)) != 1:
-        raise SystemExit(f"{PAGE} must have the markers of {name!r} once")
+        raise SystemExit(f"{page} must have the markers of {name!r} once")
     return re.sub(pattern, lambda m: f"{m[1]}\n{table}\n\n{m[2]}", text, flags=re.DOTALL)
 
 
 def main() -> None:
     """Write or check."""
-    old = PAGE.read_text(encoding="utf-8")
-    new = replaced(old, "methods", methods_table(comparison()))
-    for name, file, table in (
-        ("measured", "uci.json", measured_table),
-        ("baselines", "baselines.json", baselines_table),
-    ):
-        new = replaced(new, name, table(json.loads((RESULTS / file).read_text("utf-8"))))
-    if "--check" not in sys.argv[1:]:
-        PAGE.write_text(new, encoding="utf-8")
-    elif new != old:
-        raise SystemExit("docs/methods/index.md is stale: run python docs/make_comparison.py")
+    measured = {
+        name: json.loads((RESULTS / f"{name}.json").read_text("utf-8"))
+        for name in ("uci", "baselines", "priors")
+    }
+    tables = {
+        METHODS: {
+            "methods": methods_table(comparison()),
+            "measured": measured_table(measured["uci"]),
+            "baselines": baselines_table(measured["baselines"]),
+        },
+        PRIORS: {"priors": priors_table(measured["priors"])},
+    }
+    for page, parts in tables.items():
+        new = old = page.read_text(encoding="utf-8")
+        for name, table in parts.items():
+            new = replaced(page, new, name, table)
+        if "--check" not in sys.argv[1:]:
+            page.write_text(new, encoding="utf-8")
+        elif new != old:
+            raise SystemExit(f"{page} is stale: run python docs/make_comparison.py")
 
 
 if __name__ == "__main__":

@@ -108,14 +108,16 @@ def test_the_comparison_is_up_to_date(monkeypatch):
     run_comparison(DOCS, monkeypatch, "--check")
 
 
-def test_a_stale_comparison_is_found_and_mended(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("where", "altered"), [("methods", ("| yes |", "| no |")), ("priors", ("| `BBE` |", "| `X` |"))]
+)
+def test_a_stale_comparison_is_found_and_mended(tmp_path, monkeypatch, where, altered):
     docs = tmp_path / "docs"
     shutil.copytree(DOCS, docs)
-    (tmp_path / "results").mkdir()
-    shutil.copy(ROOT / "results" / "uci.json", tmp_path / "results")
-    page = docs / "methods" / "index.md"
+    shutil.copytree(ROOT / "results", tmp_path / "results")
+    page, before, after = docs / where / "index.md", *altered
     good = page.read_text(encoding="utf-8")
-    page.write_text(good.replace("| yes |", "| no |"), encoding="utf-8")
+    page.write_text(good.replace(before, after), encoding="utf-8")
     with pytest.raises(SystemExit) as stop:
         run_comparison(docs, monkeypatch, "--check")
     assert stop.value.code not in (0, None)

@@ -25,6 +25,8 @@ _WIDTHS = np.logspace(-1, 1, 5)
 # by bounds where it can be; nearer to a threshold than these allow, it passes that threshold within
 # the resolution anyway. Solutions are far better than their bounds tell.
 _ROUGH, _FINE = 3e-3, 1e-3
+# Distances are square roots of what rounding leaves.
+_ROUNDING = 1e-7
 # Rows at once whose similarities stay in the cache.
 _BLOCK = 64
 
@@ -70,19 +72,22 @@ class Curve:
         self.mmd = float(np.sqrt(max(square, 0.0)))
         corner = np.zeros_like(u)
         corner[(LAST * self._kernel_u + (1 - LAST) * self._kernel_p).argmax()] = 1.0
-        self._solved = {FIRST: u, LAST: corner}
+        self._u, self._solved = u, {LAST: corner}
 
     def at(self, lam: float, gap: float = _FINE) -> Point:
-        """``d(lam)``, started from a solution nearby.
+        """``d(lam)``, started from the nearest solution.
 
-        Beyond ``lam`` solutions have fewer points, which it is cheaper to add to than to clear up.
+        Near 1 that is ``U`` itself, with all its points. Elsewhere few points may do, and it is
+        cheaper to add some than to clear up.
         """
-        after = [known for known in self._solved if known >= lam]
-        start = self._solved[min(after) if after and lam > FIRST + 0.05 else FIRST]
+        near_u = lam <= FIRST + 0.05
+        nearest = min(self._solved, key=lambda known: abs(known - lam))
+        start = self._u if near_u else self._solved[nearest]
         u = np.concatenate([lam * self._share_u, (1 - lam) * self._share_p])
         kernel_u = lam * self._kernel_u + (1 - lam) * self._kernel_p
         found = nearest_distribution(self._kernel, u, kernel_u, start, gap * self.mmd)
-        self._solved[lam] = found.weights
+        if not near_u:
+            self._solved[lam] = found.weights
         return Point(found.low, found.high, float(found.normal @ self._direction))
 
     def first_slope(self) -> float:
@@ -112,6 +117,8 @@ class Curve:
 
         Slopes never fall, so a search that begins at a guess ends in the same cell.
         """
+        if self.mmd < _ROUNDING:  # the samples are the same, and so is any lam U + (1 - lam) P
+            return LAST - _CELL / 2
         left, right = 0, _N_CELLS
         step = 1 if guess is not None else _N_CELLS
         k = _N_CELLS // 2 if guess is None else round((guess - FIRST) / _CELL)
