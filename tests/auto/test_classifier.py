@@ -19,7 +19,6 @@ import varpu
 from varpu import PUClassifier
 from varpu.auto import candidates
 from varpu.auto.candidates import FAMILIES
-from varpu.auto.networks import FittedNetworks
 from varpu.crossfit import assign_folds, blend_weights, pooled_loss
 from varpu.exceptions import MissingExtraError, PUInputError, ScaleWarning
 
@@ -442,7 +441,7 @@ def test_a_family_out_of_reach_of_the_best_is_left_at_its_first(monkeypatch):
 
 def test_one_that_diverged_has_no_part(two_gaussians, few, monkeypatch):
     def fit_networks(view, splits, *_):
-        return FittedNetworks((0.1, 0.2, 0.3), [None] * 3, np.full((3, len(view)), np.nan))
+        return [None] * 3, np.full((3, len(view)), np.nan)
 
     monkeypatch.setattr("varpu.auto.networks.fit_networks", fit_networks)
     X, _, y = two_gaussians(300)

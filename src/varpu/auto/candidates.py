@@ -187,7 +187,7 @@ def _kernel_fits(problem: Problem) -> Iterator[Fit]:
 def _network_fits(problem: Problem) -> Iterator[Fit]:
     from varpu.auto import networks  # needs torch
 
-    seeds = np.random.RandomState(problem.seed).randint(2**31 - 1, size=len(problem.splits) + 1)
+    seeds = np.random.RandomState(problem.seed).randint(2**31 - 1, size=len(problem.splits))
 
     def fit(view: str, limits: Limits) -> list[Candidate]:
         rows = getattr(problem.table, view)
@@ -201,9 +201,7 @@ def _network_fits(problem: Problem) -> Iterator[Fit]:
         )
         return [
             Candidate(f"network, {view}, lam {lam:g}", "networks", view, ensemble, log_ratio)
-            for lam, ensemble, log_ratio in zip(
-                fitted.lams, fitted.ensembles, fitted.log_ratios, strict=True
-            )
+            for lam, ensemble, log_ratio in zip(networks.LAMS, *fitted, strict=True)
         ]
 
     for view in VIEWS:
