@@ -85,6 +85,16 @@ def test_order_of_rows_and_scale_of_columns_do_not_matter(samples):
     assert constant.prior_ == pytest.approx(plain.prior_, abs=0.011)
 
 
+def test_columns_may_keep_their_units(samples):
+    """One that is a thousand times as large as the others, and says nothing, drowns them."""
+    X, y = samples(600, 400, 0.4, 4.0)
+    loud = np.column_stack([X, 1000 * np.random.default_rng(0).normal(size=len(y))])
+    plain, raw = (KM2(standardize=s, **QUICK).fit(loud, y) for s in (True, False))
+    assert plain.mmd_ > 3 * raw.mmd_
+    same = KM2(standardize=False, **QUICK).fit(X / X.std(axis=0), y)
+    assert same.prior_ == pytest.approx(KM2(**QUICK).fit(X, y).prior_, abs=0.011)
+
+
 def test_wide_tables_are_projected(samples):
     X, y = samples(300, 200, 0.4, 4.0, n_columns=3)
     wide = X @ np.random.default_rng(0).normal(size=(3, 80))  # still three dimensions
@@ -183,6 +193,7 @@ def test_images_are_bytes_or_numbers(samples):
         ({"max_rows": 1}, "max_rows must be"),
         ({"n_components": 0}, "n_components must be"),
         ({"n_bootstrap": 1}, "n_bootstrap must be"),
+        ({"standardize": "yes"}, "standardize must be one of"),
         ({"scenario": "both"}, "scenario must be one of"),
     ],
 )

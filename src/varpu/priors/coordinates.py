@@ -9,22 +9,22 @@ from sklearn.decomposition import PCA
 Floats = NDArray[np.float64]
 
 
-def coordinates(rows: NDArray[Any], is_image: bool, n_components: int | None) -> Floats:
+def coordinates(rows: NDArray[Any], standardize: bool, n_components: int | None) -> Floats:
     """Columns of a table in units of their deviation; wide rows by their principal components.
 
     The unit of a column of a table is an accident, so it is taken away. Pixels have one unit, and
-    a pixel that hardly varies says little, so images are not standardised.
+    a pixel that hardly varies says little, so images should not be standardised.
 
     Parameters
     ----------
     rows : array of shape (n, d)
-    is_image : bool
+    standardize : bool
     n_components : int or None
         Rows with more columns are projected on that many principal components; None: never.
     """
     points = np.asarray(rows, dtype=np.float64)
     points = points - points.mean(axis=0)
-    if not is_image:
+    if standardize:
         size = np.abs(rows).max(axis=0, initial=0.0).astype(np.float64)
         deviation = points.std(axis=0)
         # A constant column says nothing; dividing by its rounding error would make it shout.

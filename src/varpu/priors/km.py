@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from varpu.checks import whole
+from varpu.checks import one_of, whole
 from varpu.exceptions import ScaleWarning
 from varpu.priors.base import BasePriorEstimator, Interval, Sample
 from varpu.priors.coordinates import coordinates
@@ -31,12 +31,14 @@ class _KernelMean(BasePriorEstimator):
         scenario: str = "single-set",
         max_rows: int = 2000,
         n_components: int | None = 50,
+        standardize: bool = True,
         n_bootstrap: int = 20,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.scenario = scenario
         self.max_rows = max_rows
         self.n_components = n_components
+        self.standardize = standardize
         self.n_bootstrap = n_bootstrap
         self.random_state = random_state
 
@@ -45,6 +47,7 @@ class _KernelMean(BasePriorEstimator):
         whole("n_bootstrap", self.n_bootstrap, 2)
         if self.n_components is not None:
             whole("n_components", self.n_components, 1)
+        one_of("standardize", self.standardize, (True, False))
 
     def _threshold(self, curve: Curve) -> float:
         raise TypeError(f"{type(self).__name__} must define _threshold")
@@ -55,7 +58,9 @@ class _KernelMean(BasePriorEstimator):
             for side in (sample.marginal, sample.positive)
         )
         rows = sample.rows[np.concatenate([u, p])]
-        points = coordinates(rows, sample.is_image, self.n_components)
+        points = coordinates(
+            rows, bool(self.standardize) and not sample.is_image, self.n_components
+        )
         kernel, self.width_ = best_kernel(points, len(u))
         n_fewest = min(len(u), len(p))
         curve = Curve(kernel, np.full(len(u), 1 / len(u)), np.full(len(p), 1 / len(p)), n_fewest)
@@ -105,6 +110,8 @@ class KM1(_KernelMean):
         the square.
     n_components : int or None, default=50
         Rows of more columns are projected on that many principal components; None: never.
+    standardize : bool, default=True
+        Take the columns of a table in units of their deviation. (The authors' program does not.)
     n_bootstrap : int, default=20
         Draws for the interval, which is the estimate -+ 1.645 deviations of them: 20 draws give a
         deviation to within a sixth of itself. A draw has at most 400 rows of each sample, and its
@@ -158,6 +165,8 @@ class KM2(_KernelMean):
         the square.
     n_components : int or None, default=50
         Rows of more columns are projected on that many principal components; None: never.
+    standardize : bool, default=True
+        Take the columns of a table in units of their deviation. (The authors' program does not.)
     n_bootstrap : int, default=20
         Draws for the interval, which is the estimate -+ 1.645 deviations of them: 20 draws give a
         deviation to within a sixth of itself. A draw has at most 400 rows of each sample, and its

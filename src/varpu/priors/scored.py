@@ -92,7 +92,7 @@ def out_of_fold_log_ratio(
     n_folds : int
     random : RandomState
     """
-    rows = coordinates(sample.rows, True, _COMPONENTS) if sample.is_image else sample.rows
+    rows = coordinates(sample.rows, False, _COMPONENTS) if sample.is_image else sample.rows
     if estimator is None:
         from varpu.auto import PUClassifier  # here, for it uses networks, which use priors
 

@@ -99,7 +99,7 @@ class TIcE(BasePriorEstimator):
         return validate_data(self, X, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan")
 
     def _estimate(self, sample: Sample, random: np.random.RandomState) -> tuple[float, Interval]:
-        rows = coordinates(sample.rows, True, _COMPONENTS) if sample.is_image else sample.rows
+        rows = coordinates(sample.rows, False, _COMPONENTS) if sample.is_image else sample.rows
         codes = binned(rows, self.binning)
         fold = assign_folds(rows, sample.positive, self.n_folds, random)
         c = 0.5
