@@ -49,8 +49,8 @@ from varpu.generative import (
 from varpu.nets import MLP
 from varpu.neural.ensemble import logits
 from varpu.neural.fitting import device_rows
-from varpu.neural.inputs import column_scales
 from varpu.priors import resolve_prior
+from varpu.tables import column_scales
 from varpu.training import pick_device
 
 # What the paper's GenPU reaches (its Table 2).

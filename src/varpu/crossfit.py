@@ -42,6 +42,11 @@ class Split:
         return np.concatenate([self.u, self.held_out_u])
 
 
+def marginal_rows(positive: NDArray[np.bool_], scenario: str) -> NDArray[np.bool_]:
+    """Which rows are the sample of the marginal: all, or where P was drawn apart the others."""
+    return np.ones_like(positive) if scenario == "single-set" else ~positive
+
+
 def assign_folds(
     X: Any, positive: NDArray[np.bool_], n_folds: int, random: np.random.RandomState
 ) -> NDArray[np.int64]:
@@ -93,7 +98,7 @@ def fold_splits(
 ) -> list[Split]:
     """One split a fold: the fold is held out, the rest is trained on."""
     fold = assign_folds(X, positive, n_folds, random)
-    marginal = np.ones_like(positive) if scenario == "single-set" else ~positive
+    marginal = marginal_rows(positive, scenario)
     return [
         Split(
             *(np.flatnonzero(side & (fold != k)) for side in (positive, marginal)),

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import scipy.sparse
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
@@ -71,3 +72,12 @@ def is_category(column: pd.Series) -> bool:
 def _is_usable(column: pd.Series) -> bool:
     is_complex = pd.api.types.is_complex_dtype(column)
     return is_category(column) or (pd.api.types.is_numeric_dtype(column) and not is_complex)
+
+
+def column_scales(X: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Mean and deviation of each column."""
+    mean = X.mean(axis=0, dtype=np.float64)
+    deviation = X.std(axis=0, dtype=np.float64)
+    # A constant column says nothing; dividing by its rounding error would make it shout.
+    tiny = deviation <= 1e-12 * np.maximum(np.abs(mean), 1.0)
+    return mean, np.where(tiny, 1.0, deviation)

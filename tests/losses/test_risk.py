@@ -1,10 +1,11 @@
 """uPU and nnPU: unbiasedness on a finite population, and the corrected step."""
 
+import numpy as np
 import pytest
 import torch
 from torch.autograd import gradcheck
 
-from varpu.losses import nnpu, upu
+from varpu.losses import nnpu, supervised, upu
 
 SURROGATES = {
     "sigmoid": lambda margin: 1 / (1 + margin.exp()),
@@ -119,3 +120,26 @@ def test_extreme_logits_give_finite_values_and_gradients(risk, loss, p, u):
 def test_unknown_surrogate_is_refused(risk):
     with pytest.raises(ValueError, match="'hinge'"):
         risk(scores(2), scores(2), 0.5, "hinge")
+
+
+def test_with_labels_the_risk_is_the_weighted_log_loss():
+    g_p, g_n = torch.randn(2, 5, dtype=torch.float64), torch.randn(2, 4, dtype=torch.float64)
+    prior = torch.tensor([0.2, 0.9], dtype=torch.float64)
+    loss = supervised(g_p, g_n, prior)
+    phi_p, phi_n = (1 / (1 + np.exp(-g.numpy())) for g in (g_p, g_n))
+    for k, share in enumerate([0.2, 0.9]):
+        by_hand = -share * np.log(phi_p[k]).mean() - (1 - share) * np.log(1 - phi_n[k]).mean()
+        assert loss[k].item() == pytest.approx(by_hand)
+
+
+@both_surrogates
+def test_with_labels_weights_count_rows(loss):
+    g_p, g_n = scores(4, seed=2), scores(3, seed=3)
+    weight_p = torch.tensor([2.0, 1.0, 0.0, 1.0], dtype=torch.float64)
+    value = supervised(g_p, g_n, 0.3, loss, weight_p, torch.ones(3, dtype=torch.float64))
+    close(value, supervised(g_p[[0, 0, 1, 3]], g_n, 0.3, loss))
+
+
+def test_with_labels_an_unknown_surrogate_is_refused():
+    with pytest.raises(ValueError, match="loss must be one of"):
+        supervised(scores(2), scores(2), 0.5, "hinge")

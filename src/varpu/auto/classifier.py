@@ -29,7 +29,7 @@ from varpu.base import SCENARIOS, BasePUClassifier, arrays_under
 from varpu.boosting.rows import take_rows
 from varpu.calibration import recalibration
 from varpu.checks import one_of, real, share, whole
-from varpu.crossfit import blend, blend_weights, fold_splits, pooled_loss
+from varpu.crossfit import blend, blend_weights, fold_splits, marginal_rows, pooled_loss
 from varpu.exceptions import PUInputError, require_extra
 from varpu.tables import check_table
 from varpu.tags import PUTags
@@ -170,7 +170,7 @@ class PUClassifier(BasePUClassifier):
     def _fit(self, X: Any, positive: NDArray[np.bool_]) -> None:
         random = check_random_state(self.random_state)
         splits = fold_splits(X, positive, self.n_folds, self.scenario, random)
-        marginal = np.ones_like(positive) if self.scenario == "single-set" else ~positive
+        marginal = marginal_rows(positive, self.scenario)
         weight_p, weight_u = positive.astype(np.float64), marginal.astype(np.float64)
         self._columns = None
         if not scipy.sparse.issparse(X):

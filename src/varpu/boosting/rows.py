@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from varpu.crossfit import marginal_rows
 from varpu.model_selection.rows import row_hashes
 
 Floats = NDArray[np.float64]
@@ -36,7 +37,7 @@ def weighted_rows(
     does not depend on that.
     """
     _, first, number = np.unique(row_hashes(X), return_index=True, return_inverse=True)
-    marginal = np.ones_like(positive) if scenario == "single-set" else ~positive
+    marginal = marginal_rows(positive, scenario)
     size = len(first)
     weight_p = np.bincount(number, weight * positive, size).astype(np.float64)
     weight_u = np.bincount(number, weight * marginal, size).astype(np.float64)

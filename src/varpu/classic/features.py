@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 from sklearn.kernel_approximation import Nystroem
 from sklearn.metrics.pairwise import rbf_kernel
 
+from varpu.tables import column_scales
+
 Floats = NDArray[np.float64]
 
 
@@ -59,11 +61,7 @@ def learn_features(
     random: np.random.RandomState,
 ) -> Features:
     """Read scales off the rows and, for ``kernel="rbf"``, draw landmarks from them."""
-    mean = X.mean(axis=0, dtype=np.float64)
-    deviation = X.std(axis=0, dtype=np.float64)
-    # A constant column says nothing; dividing by its rounding error would make it shout.
-    constant = deviation <= 1e-12 * np.maximum(np.abs(mean), 1.0)
-    deviation = np.where(constant, 1.0, deviation)
+    mean, deviation = column_scales(X)
     n_columns = X.shape[1]
     width = 1.0 / n_columns if gamma is None else float(gamma)
     plain = Features(mean, deviation, width, np.empty((0, n_columns)), np.empty((0, 0)))

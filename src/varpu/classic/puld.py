@@ -14,6 +14,7 @@ from varpu.checks import one_of, real, whole
 from varpu.classic.disambiguation import disambiguate
 from varpu.classic.features import from_arrays, learn_features
 from varpu.classic.squared_hinge import Machine
+from varpu.crossfit import marginal_rows
 from varpu.priors import check_prior, resolve_prior
 from varpu.tags import PUTags
 
@@ -161,7 +162,7 @@ class PULDClassifier(BasePUClassifier):
             )
         self._machine, self.n_iter_ = found.machine, found.n_fits
         self.labels_ = self.classes_[found.labels.astype(int)]
-        marginal = np.ones_like(positive) if self.scenario == "single-set" else ~positive
+        marginal = marginal_rows(positive, self.scenario)
         self._take_probabilities(log_expit(found.machine(features[marginal])), prior)
 
     def _log_phi(self, X: NDArray[Any]) -> Floats:

@@ -14,6 +14,7 @@ from varpu.base import SCENARIOS, BasePUClassifier
 from varpu.checks import one_of, real, whole
 from varpu.classic.estimators import fit_fresh, probability
 from varpu.classic.wrapper import EDGE
+from varpu.crossfit import marginal_rows
 from varpu.exceptions import PUInputError
 from varpu.tags import PUTags
 
@@ -177,7 +178,7 @@ class RocchioSVMClassifier(BasePUClassifier):
         self.estimator_, self.negatives_ = machines[0 if self.fell_back_ else -1]
 
     def _settle(self, rows: Any, positive: NDArray[np.bool_]) -> None:
-        marginal = np.ones_like(positive) if self.scenario == "single-set" else ~positive
+        marginal = marginal_rows(positive, self.scenario)
         values = decision(self.estimator_, rows)[marginal]
         called = (values > 0) | positive[marginal]
         self._take_probabilities(log_expit(values), prior=called.mean())

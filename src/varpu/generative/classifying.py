@@ -1,9 +1,8 @@
 """The classifier of generated positives and generated negatives."""
 
 import torch
-from torch import Tensor
-from torch.nn.functional import softplus
 
+from varpu import losses
 from varpu.generative.generators import Generators
 from varpu.generative.members import GenPUMember, GenPURecipe
 from varpu.generative.step import Captured, Latents, Updater
@@ -13,16 +12,6 @@ from varpu.training.rows import RowStream
 
 # Epochs of the labelled rows' order that no adversarial epoch reaches.
 _FIRST_EPOCH = 1 << 20
-
-
-def classification_loss(g_positive: Tensor, g_negative: Tensor, prior: Tensor) -> Tensor:
-    """``prior E_positive[-log Phi] + (1 - prior) E_negative[-log(1 - Phi)]``, shape (K,).
-
-    The classes come in equal numbers and are weighed: that is the same proportion as drawing them
-    in it, with less noise.
-    """
-    positive, negative = softplus(-g_positive).mean(dim=1), softplus(g_negative).mean(dim=1)
-    return prior * positive + (1 - prior) * negative
 
 
 class ClassifierStep:
@@ -80,6 +69,8 @@ class ClassifierStep:
                 positive = torch.cat([labelled, positive[:, self._n_labelled :]], dim=1)
         g = self.classifiers(torch.cat([positive, negative], dim=1))
         g_positive, g_negative = g.split(self.recipe.batch_size, dim=1)
-        self._updater.step(classification_loss(g_positive, g_negative, self._prior).sum())
+        # Classes come in equal numbers and are weighed: the same as drawing them in the prior's
+        # proportion, with less noise.
+        self._updater.step(losses.supervised(g_positive, g_negative, self._prior).sum())
         self._t += 1
         self._taken += 1

@@ -9,6 +9,8 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
+from varpu.nets import seeded_network
+
 # Doublings of an image's side: more would leave too little to start from, or grow too deep.
 _MAX_DOUBLINGS, _SMALLEST_START = 3, 4
 
@@ -170,23 +172,17 @@ def build_generators(
     factory: Callable[[], nn.Module], seeds: Sequence[int], device: torch.device
 ) -> Generators:
     """Fresh generators, one a seed, each with the weights its seed alone decides."""
-    return _together([_seeded(factory, seed) for seed in seeds], device)
+    return _together([seeded_network(factory, seed) for seed in seeds], device)
 
 
 def load_generators(
     factory: Callable[[], nn.Module], states: Sequence[dict[str, Tensor]], device: torch.device
 ) -> Generators:
     """Generators in states that :meth:`Generators.states` gave."""
-    members = [_seeded(factory, 0) for _ in states]
+    members = [seeded_network(factory, 0) for _ in states]
     for member, state in zip(members, states, strict=True):
         member.load_state_dict(state)
     return _together(members, device)
-
-
-def _seeded(factory: Callable[[], nn.Module], seed: int) -> nn.Module:
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        return factory()
 
 
 def _together(members: Sequence[nn.Module], device: torch.device) -> Generators:

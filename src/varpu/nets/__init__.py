@@ -8,7 +8,7 @@ from varpu.nets.base import Stack, logit
 from varpu.nets.conv import ConvReLU, DenseConv
 from varpu.nets.image import CifarCNN, LeNet5, StlCNN
 from varpu.nets.mlp import MLP
-from varpu.nets.stack import ModuleStack, VmapStack, build_stacks
+from varpu.nets.stack import ModuleStack, VmapStack, build_stacks, seeded_network
 from varpu.nets.stacked_mlp import StackedMLP
 
 __all__ = [
@@ -24,4 +24,5 @@ __all__ = [
     "VmapStack",
     "build_stacks",
     "logit",
+    "seeded_network",
 ]

@@ -102,7 +102,7 @@ def build_stacks(
         One input row, to see whether the modules can be stacked.
     device, dtype : where the members live, and what products are computed in
     """
-    members = [_seeded(factory, seed) for seed in seeds]
+    members = [seeded_network(factory, seed) for seed in seeds]
     if all(type(member) is MLP for member in members):
         return [StackedMLP([m for m in members if isinstance(m, MLP)], dtype).to(device)]
     members = [member.to(device) for member in members]
@@ -123,7 +123,8 @@ def _is_wide(module: nn.Module) -> bool:
     return max(channels, default=0) >= 64
 
 
-def _seeded(factory: ModuleFactory, seed: int) -> nn.Module:
+def seeded_network(factory: ModuleFactory, seed: int) -> nn.Module:
+    """A network with the weights that its seed alone decides; the global state is put back."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         return factory()
@@ -133,7 +134,7 @@ def _can_vmap(
     factory: ModuleFactory, seeds: Sequence[int], sample: Tensor, device: torch.device
 ) -> bool:
     """Try a pair of members on two rows: running them is the only test that tells."""
-    pair = [_seeded(factory, seed).to(device) for seed in seeds[:2]]
+    pair = [seeded_network(factory, seed).to(device) for seed in seeds[:2]]
     rows = sample.expand(2, 2, *sample.shape[1:])
     try:
         with torch.no_grad(), torch.random.fork_rng(devices=[]):

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from varpu.base import SCENARIOS, BasePUClassifier, arrays_under
 from varpu.checks import one_of, whole
+from varpu.crossfit import marginal_rows
 from varpu.exceptions import PUInputError
 from varpu.generative import (
     GAMES,
@@ -32,8 +33,9 @@ from varpu.generative import (
 )
 from varpu.neural.ensemble import logits
 from varpu.neural.fitting import device_rows
-from varpu.neural.inputs import NETWORKS, column_scales, factory_of, network_in_state, prepared
+from varpu.neural.inputs import NETWORKS, factory_of, network_in_state, prepared
 from varpu.priors import BasePriorEstimator, check_prior, resolve_prior
+from varpu.tables import column_scales
 from varpu.tags import PUTags
 from varpu.training import pick_device
 
@@ -255,7 +257,7 @@ class GenPUClassifier(BasePUClassifier):
         factory_of(self)  # complains of a network that does not fit before any work is done
         random = check_random_state(self.random_state)
         seed, prior_seed, spread_seed = (int(random.randint(2**31 - 1)) for _ in range(3))
-        marginal = np.arange(len(X)) if self.scenario == "single-set" else np.flatnonzero(~positive)
+        marginal = np.flatnonzero(marginal_rows(positive, self.scenario))
         prior, interval = self._resolve_prior(X, positive, prior_seed)
         self.mean_, self.std_ = np.zeros(1), np.ones(1)
         if X.ndim == 2 and self.standardize:

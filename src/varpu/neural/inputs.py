@@ -27,15 +27,6 @@ def pixels_to_unit(rows: Tensor) -> Tensor:
     return (rows.float() - 127.5) / 127.5
 
 
-def column_scales(X: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean and deviation of each column."""
-    mean = X.mean(axis=0, dtype=np.float64)
-    deviation = X.std(axis=0, dtype=np.float64)
-    # A constant column says nothing; dividing by its rounding error would make it shout.
-    tiny = deviation <= 1e-12 * np.maximum(np.abs(mean), 1.0)
-    return mean, np.where(tiny, 1.0, deviation)
-
-
 def network_factory(
     module: str | Callable[[], nn.Module] | None, hidden: tuple[int, ...], shape: tuple[int, ...]
 ) -> Factory:

@@ -14,7 +14,8 @@ from varpu.base import arrays_under
 from varpu.crossfit import Split
 from varpu.neural.ensemble import Floats, diverged, logits
 from varpu.neural.fitting import device_rows, recipe_of
-from varpu.neural.inputs import Factory, column_scales, factory_of, network_in_state, prepared
+from varpu.neural.inputs import Factory, factory_of, network_in_state, prepared
+from varpu.tables import column_scales
 from varpu.training import Member, Risk, Trained, pick_device, train
 
 HISTORY = ("lr", "epoch", "loss", "held_out_loss")

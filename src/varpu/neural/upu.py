@@ -1,7 +1,5 @@
 """uPU: the unbiased risk."""
 
-import numpy as np  # noqa: F401  (for the example)
-
 from varpu.neural.risk import RiskClassifier
 from varpu.tags import PUTags
 from varpu.training import Risk
@@ -79,6 +77,7 @@ class UPUClassifier(RiskClassifier):
 
     Examples
     --------
+    >>> import numpy as np
     >>> from sklearn.datasets import make_blobs
     >>> from varpu import UPUClassifier
     >>> X, truth = make_blobs(400, centers=2, random_state=0)

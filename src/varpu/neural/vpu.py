@@ -18,8 +18,9 @@ from varpu.neural.checks import check_vpu_params
 from varpu.neural.crossfit import blended_networks
 from varpu.neural.ensemble import Ensemble, Fitted, best_network
 from varpu.neural.fitting import HISTORY, history_of, train_networks
-from varpu.neural.inputs import column_scales, factory_of, network_in_state, prepared
+from varpu.neural.inputs import factory_of, network_in_state, prepared
 from varpu.neural.split import split_rows
+from varpu.tables import column_scales
 from varpu.tags import PUTags
 from varpu.training import pick_device
 

@@ -11,6 +11,7 @@ from sklearn.utils.validation import validate_data
 
 from varpu.base import SCENARIOS
 from varpu.checks import one_of
+from varpu.crossfit import marginal_rows
 from varpu.exceptions import PUInputError
 from varpu.metrics.checks import check_labels
 
@@ -91,7 +92,7 @@ class BasePriorEstimator(BaseEstimator):
         is_image = getattr(X, "ndim", 2) == 4
         rows = self._check_images(X) if is_image else self._check_table(X)
         positive = self._check_y(y, rows.shape[0])
-        marginal = np.ones_like(positive) if self.scenario == "single-set" else ~positive
+        marginal = marginal_rows(positive, self.scenario)
         sample = Sample(rows, positive, marginal, self.scenario, is_image)
         prior, (low, high) = self._estimate(sample, check_random_state(self.random_state))
         self.prior_ = _to_share(prior)
@@ -104,9 +105,7 @@ class BasePriorEstimator(BaseEstimator):
     def _check_params(self) -> None:
         """Raise :class:`PUInputError` for a parameter that makes no sense."""
 
-    def _estimate(
-        self, sample: Sample, random: np.random.RandomState
-    ) -> tuple[float, Interval]:  # pragma: no cover
+    def _estimate(self, sample: Sample, random: np.random.RandomState) -> tuple[float, Interval]:
         raise TypeError(f"{type(self).__name__} must define _estimate")
 
     def _check_table(self, X: Any) -> Any:
