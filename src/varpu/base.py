@@ -121,6 +121,8 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator):
             "image_shape": list(getattr(self, "image_shape_", ())),
             "feature_names": [str(name) for name in getattr(self, "feature_names_in_", ())],
         }
+        if hasattr(self, "prior_interval_"):
+            fields["prior_interval"] = list(self.prior_interval_)
         curve = self.recalibration_
         if curve is None:
             return fields, {}
@@ -136,6 +138,9 @@ class BasePUClassifier(ClassifierMixin, BaseEstimator):
         self.scale_ = fields["scale"]
         self.log_mean_phi_ = fields["log_mean_phi"]
         self.prior_ = fields["prior"]
+        if "prior_interval" in fields:
+            low, high = fields["prior_interval"]
+            self.prior_interval_ = (low, high)
         self.recalibration_ = None
         if "recalibration.scores" in arrays:
             self.recalibration_ = Recalibration(

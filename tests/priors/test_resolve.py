@@ -12,8 +12,8 @@ SCORED = BBE(estimator=LogisticRegression())
 
 def test_a_number_is_taken_as_it_is(gaussians):
     X, _, y = gaussians(50)
-    assert resolve_prior(0.3, X, y == 1, "single-set", 0) == (0.3, None)
-    assert resolve_prior(np.float32(1), X, y == 1, "case-control") == (1.0, None)
+    assert resolve_prior(0.3, X, y == 1, "single-set", 0) == (0.3, (0.3, 0.3))
+    assert resolve_prior(np.float32(1), X, y == 1, "case-control") == (1.0, (1.0, 1.0))
 
 
 def test_an_estimator_is_cloned_told_the_scenario_and_fitted(gaussians):

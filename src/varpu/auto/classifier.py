@@ -255,7 +255,6 @@ class PUClassifier(BasePUClassifier):
         fields, arrays = super()._to_state()
         fields |= {
             "held_out_loss": self.held_out_loss_,
-            "prior_interval": list(self.prior_interval_),
             "candidates": self.candidates_.replace({np.nan: None}).to_dict("list"),
             "used": [[one.name, one.family, one.view] for one in self._used],
             "columns": None,
@@ -271,8 +270,6 @@ class PUClassifier(BasePUClassifier):
     def _from_state(self, fields: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         super()._from_state(fields, arrays)
         self.held_out_loss_ = fields["held_out_loss"]
-        low, high = fields["prior_interval"]
-        self.prior_interval_ = (low, high)
         self.candidates_ = pd.DataFrame(fields["candidates"], columns=_COLUMNS).astype(_NUMBERS)
         self.out_of_fold_log_ratio_, self._weights = (
             arrays["out_of_fold_log_ratio"],

@@ -233,7 +233,6 @@ class VPUBoostingClassifier(BasePUClassifier):
         fields |= {
             "best_round": self.best_round_,
             "held_out_loss": self.held_out_loss_,
-            "prior_interval": list(self.prior_interval_),
             "n_boosters": len(self.boosters_),
         }
         arrays |= {
@@ -250,8 +249,6 @@ class VPUBoostingClassifier(BasePUClassifier):
         super()._from_state(fields, arrays)
         self.best_round_ = fields["best_round"]
         self.held_out_loss_ = fields["held_out_loss"]
-        low, high = fields["prior_interval"]
-        self.prior_interval_ = (low, high)
         self.history_ = pd.DataFrame({"held_out_loss": arrays["history"]})
         self.out_of_fold_log_ratio_ = arrays["out_of_fold_log_ratio"]
         self.feature_importances_ = arrays["feature_importances"]

@@ -141,8 +141,7 @@ class PULDClassifier(BasePUClassifier):
     def _fit(self, X: NDArray[Any], positive: NDArray[np.bool_]) -> None:
         random = check_random_state(self.random_state)
         seed = int(random.randint(2**31 - 1))
-        prior, interval = resolve_prior(self.prior, X, positive, self.scenario, seed)
-        self.prior_interval_ = interval or (prior, prior)
+        prior, self.prior_interval_ = resolve_prior(self.prior, X, positive, self.scenario, seed)
         self._features = learn_features(X, self.kernel, self.gamma, self.n_components, random)
         features = self._features(X)
         cost = self.C * len(positive)
@@ -172,7 +171,6 @@ class PULDClassifier(BasePUClassifier):
         fields, arrays = super()._to_state()
         fields |= {
             "n_iter": self.n_iter_,
-            "prior_interval": list(self.prior_interval_),
             "intercept": self._machine.intercept,
         }
         # As flags, so that labels of any kind can be stored.
@@ -183,8 +181,6 @@ class PULDClassifier(BasePUClassifier):
     def _from_state(self, fields: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         super()._from_state(fields, arrays)
         self.n_iter_ = fields["n_iter"]
-        low, high = fields["prior_interval"]
-        self.prior_interval_ = (low, high)
         self.labels_ = self.classes_[arrays["labels"].astype(int)]
         self._machine = Machine(arrays["coef"], fields["intercept"])
         self._features = from_arrays(arrays_under("features.", arrays))

@@ -344,7 +344,6 @@ class GenPUClassifier(BasePUClassifier):
             "intercept": self.intercept_,
             "spread": [self.positive_spread_, self.negative_spread_],
             "made_bytes": bool(self._made_bytes),
-            "prior_interval": list(self.prior_interval_),
         }
         arrays |= {"mean": self.mean_, "std": self.std_}
         arrays |= {f"history.{name}": self.history_[name].to_numpy() for name in _HISTORY}
@@ -359,8 +358,6 @@ class GenPUClassifier(BasePUClassifier):
         self.intercept_ = fields["intercept"]
         self.positive_spread_, self.negative_spread_ = fields["spread"]
         self._made_bytes = fields["made_bytes"]
-        low, high = fields["prior_interval"]
-        self.prior_interval_ = (low, high)
         self.mean_, self.std_ = arrays["mean"], arrays["std"]
         history = arrays_under("history.", arrays)
         self.history_ = pd.DataFrame({name: history[name] for name in _HISTORY})

@@ -89,18 +89,9 @@ class RiskClassifier(SingleNetworkClassifier):
         random = check_random_state(self.random_state)
         split = split_rows(positive, self.validation_fraction, self.scenario, random)
         seed, prior_seed = (int(random.randint(2**31 - 1)) for _ in range(2))
-        prior, interval = resolve_prior(self.prior, X, positive, self.scenario, prior_seed)
-        self.prior_interval_ = interval or (prior, prior)
+        prior, self.prior_interval_ = resolve_prior(
+            self.prior, X, positive, self.scenario, prior_seed
+        )
         risk = self._risk()
         self._take_over(train_single(self, X, split, risk, prior, seed, alpha=self.alpha))
         self._take_probabilities(self._log_phi(X[split.marginal]), prior)
-
-    def _to_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        fields, arrays = super()._to_state()
-        fields["prior_interval"] = list(self.prior_interval_)
-        return fields, arrays
-
-    def _from_state(self, fields: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        super()._from_state(fields, arrays)
-        low, high = fields["prior_interval"]
-        self.prior_interval_ = (low, high)

@@ -292,7 +292,6 @@ class VPUClassifier(BasePUClassifier):
             "lam": self.lam_,
             "best_epoch": self.best_epoch_,
             "held_out_loss": None if np.isnan(self.held_out_loss_) else self.held_out_loss_,
-            "prior_interval": list(self.prior_interval_),
         }
         arrays |= {
             "mean": self.mean_,
@@ -310,8 +309,6 @@ class VPUClassifier(BasePUClassifier):
         self.best_epoch_ = fields["best_epoch"]
         loss = fields["held_out_loss"]
         self.held_out_loss_ = np.nan if loss is None else loss
-        low, high = fields["prior_interval"]
-        self.prior_interval_ = (low, high)
         self.mean_, self.std_ = arrays["mean"], arrays["std"]
         self.lam_weights_ = arrays["lam_weights"]
         self.out_of_fold_log_ratio_ = arrays["out_of_fold_log_ratio"]

@@ -37,8 +37,8 @@ def resolve_prior(
     positive: NDArray[np.bool_],
     scenario: str,
     random_state: int | np.random.RandomState | None = None,
-) -> tuple[float, Interval | None]:
-    """The prior as a number, and its interval where it was estimated.
+) -> tuple[float, Interval]:
+    """The prior as a number, and its interval.
 
     Parameters
     ----------
@@ -55,13 +55,13 @@ def resolve_prior(
     -------
     prior : float
         Above 0 and at most 1.
-    interval : pair of float or None
-        90%; None where the prior was given.
+    interval : pair of float
+        90%; where the prior was given, that number twice.
     """
     check_prior(prior)
     one_of("scenario", scenario, SCENARIOS)
     if not isinstance(prior, str | BasePriorEstimator):
-        return float(prior), None
+        return float(prior), (float(prior), float(prior))
     estimator = BBE() if isinstance(prior, str) else clone(prior)
     estimator.set_params(scenario=scenario)
     if estimator.random_state is None:
