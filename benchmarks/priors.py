@@ -1,12 +1,14 @@
 """Prior estimators on mixtures with a known share of positives.
 
     VARPU_DATA=... python benchmarks/priors.py [--seeds 1] [--mixtures A B] [--methods A B]
-        [--parts mixtures fashion speed] [--out results/priors.json]
+        [--parts mixtures fashion labelled speed] [--out results/priors.json]
 
 ``mixtures``: the table of estimates (``priors_mixtures.py`` makes them). ``fashion``: KM2 on
 FashionMNIST 1,4,7 with 3,000 labelled of the training set, at random and under selection bias
 (``n_1`` of class 1, ``n_4 = n_7`` of the others), beside the paper's Table 11.
-``speed``: one default fit of KM2 to 2,000 + 2,000 rows. Parts that are not run stay in the file.
+``labelled``: KM2 on Page Blocks 2 (true prior 0.9) by the number of labelled rows, and on Grid
+with ``stab``, columns standardised or not. ``speed``: one default fit of KM2 to 2,000 + 2,000
+rows. Parts that are not run stay in the file.
 """
 
 import argparse
@@ -21,6 +23,7 @@ from typing import Any
 
 import numpy as np
 import sklearn
+import uci
 from priors_mixtures import MIXTURES, fashion_classes, load
 from report import cpu_name, write
 
@@ -37,6 +40,7 @@ METHODS: dict[str, Callable[..., BasePriorEstimator]] = {
     "TIcE": TIcE,
     "TIcE, quantiles": lambda **kw: TIcE(binning="quantile", **kw),
 }
+PARTS = ("mixtures", "fashion", "labelled", "speed")
 PAPER = {None: 0.267, 1: 0.267, 5: 0.164, 10: 0.144}
 
 
@@ -111,6 +115,28 @@ def _labelled(kind: np.ndarray, ratio: int | None, random: np.random.Generator) 
     )
 
 
+def labelled(seeds: int) -> list[dict[str, Any]]:
+    """KM2 by the number of labelled rows, with the columns' units and without."""
+    wanted = [("Page Blocks 2", n) for n in (100, 300, 1000, 2500)] + [("Grid 1, stab", 1000)]
+    lines = []
+    print("\n| task | labelled | true | standardised | raw |\n| --- | --- | --- | --- | --- |")
+    for task, n in wanted:
+        found: dict[str, list[float]] = {"standardised": [], "raw": []}
+        for seed in range(seeds):
+            split = uci.load(task, seed)
+            y = np.zeros(len(split.X), dtype=int)
+            rows = np.random.default_rng(seed).permutation(np.flatnonzero(split.truth))[:n]
+            y[rows] = 1
+            for name, priors in found.items():
+                model = KM2(standardize=name == "standardised", n_bootstrap=2, random_state=seed)
+                priors.append(timed(model, split.X, y)["prior"])
+        true = float(split.truth.mean())
+        lines.append({"task": task, "labelled": n, "true_prior": true, **found})
+        cells = " | ".join(" ".join(f"{p:.2f}" for p in priors) for priors in found.values())
+        print(f"| {task} | {n} | {true:.2f} | {cells} |", flush=True)
+    return lines
+
+
 def speed() -> list[dict[str, Any]]:
     """The default fit, bootstrap included, on a smooth problem and on a rough one."""
     random = np.random.default_rng(0)
@@ -133,8 +159,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--mixtures", nargs="+", default=list(MIXTURES), choices=list(MIXTURES))
     parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=list(METHODS))
-    parts = ["mixtures", "fashion", "speed"]
-    parser.add_argument("--parts", nargs="+", default=parts, choices=parts)
+    parser.add_argument("--parts", nargs="+", default=list(PARTS), choices=PARTS)
     parser.add_argument("--out")
     chosen = parser.parse_args()
     command = shlex.join(["python", "benchmarks/priors.py", *_given(chosen)])
@@ -143,14 +168,15 @@ def main() -> None:
         "versions": {name: version(name) for name in ("varpu", "numpy", "scipy", "lightgbm")}
         | {"scikit-learn": sklearn.__version__},
     }
-    seeds = list(range(chosen.seeds))
     for part in chosen.parts:
+        seeds = {"mixtures": chosen.seeds, "speed": 1}.get(part, 3)
         if part == "mixtures":
-            lines = mixtures(chosen.mixtures, chosen.methods, len(seeds))
+            lines = mixtures(chosen.mixtures, chosen.methods, seeds)
+        elif part == "speed":
+            lines = speed()
         else:
-            seeds = [0, 1, 2] if part == "fashion" else [0]
-            lines = fashion(len(seeds)) if part == "fashion" else speed()
-        results[part] = {"command": command, "seeds": seeds, "lines": lines}
+            lines = fashion(seeds) if part == "fashion" else labelled(seeds)
+        results[part] = {"command": command, "seeds": list(range(seeds)), "lines": lines}
     write(chosen.out, results)
 
 
@@ -167,7 +193,7 @@ def _given(chosen: argparse.Namespace) -> list[str]:
     for name, full in (("mixtures", list(MIXTURES)), ("methods", list(METHODS))):
         value = getattr(chosen, name)
         given += [] if value == full else [f"--{name}", *value]
-    if chosen.parts != ["mixtures", "fashion", "speed"]:
+    if chosen.parts != list(PARTS):
         given += ["--parts", *chosen.parts]
     return given + (["--out", chosen.out] if chosen.out else [])
 

@@ -88,7 +88,7 @@ class VPUBoostingClassifier(BasePUClassifier):
     >>> from varpu import VPUBoostingClassifier
     >>> X, truth = load_breast_cancer(return_X_y=True)
     >>> labelled = (truth == 1) & (np.arange(len(truth)) % 3 == 0)
-    >>> model = VPUBoostingClassifier(random_state=0).fit(X, labelled)
+    >>> model = VPUBoostingClassifier(prior=0.63, random_state=0).fit(X, labelled)
     >>> bool((model.predict(X) == truth).mean() > 0.9)
     True
     """
