@@ -41,6 +41,7 @@ docs: setup  ## Build the documentation into site/
 docs-tables: setup  ## Write anew what the documentation's examples print and its tables say
 	$(BIN)/python docs/make_outputs.py
 	$(BIN)/python docs/make_comparison.py
+	$(BIN)/python docs/make_reproduction.py
 
 bench: setup  ## Measure speed on the CPU
 	$(BIN)/python benchmarks/cpu.py

@@ -3,6 +3,7 @@
 from importlib.util import find_spec
 
 __all__ = [
+    "DatasetError",
     "MissingExtraError",
     "ModelFileError",
     "PUInputError",
@@ -21,6 +22,10 @@ class PUInputError(VarpuError, ValueError):
 
 class ModelFileError(VarpuError, ValueError):
     """A file does not hold a model that can be read."""
+
+
+class DatasetError(VarpuError):
+    """A data set is absent, cannot be downloaded or is not the published one."""
 
 
 class MissingExtraError(VarpuError, ImportError):

@@ -9,8 +9,8 @@ from varpu.nets import CifarCNN, LeNet5, StlCNN
 # Shape of what each layer with weights gives, and how many weights and biases it has.
 LAYERS = {
     LeNet5: [
-        ((6, 28, 28), 5 * 5 * 1 * 6 + 6),
-        ((16, 10, 10), 5 * 5 * 6 * 16 + 16),
+        ((6, 14, 14), 5 * 5 * 1 * 6 + 6),  # pooled
+        ((16, 5, 5), 5 * 5 * 6 * 16 + 16),
         ((120, 1, 1), 5 * 5 * 16 * 120 + 120),
         ((84,), 120 * 84 + 84),
         ((84,), 84 + 84),  # batch norm

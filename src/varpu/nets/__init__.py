@@ -5,10 +5,10 @@ paper's two-way log-softmax); ``Phi = sigmoid(g)``. Networks know nothing of los
 """
 
 from varpu.nets.base import Stack, logit
-from varpu.nets.conv import ConvReLU, DenseConv
+from varpu.nets.conv import ConvPoolReLU, ConvReLU, DenseConv
 from varpu.nets.image import CifarCNN, LeNet5, StlCNN
 from varpu.nets.mlp import MLP
-from varpu.nets.stack import ModuleStack, VmapStack, build_stacks, seeded_network
+from varpu.nets.stack import ModuleStack, VmapStack, build_stacks, seeded_network, stack_of
 from varpu.nets.stacked_mlp import StackedMLP
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "CifarCNN",
     "LeNet5",
     "ModuleStack",
+    "ConvPoolReLU",
     "ConvReLU",
     "DenseConv",
     "Stack",
@@ -25,4 +26,5 @@ __all__ = [
     "build_stacks",
     "logit",
     "seeded_network",
+    "stack_of",
 ]

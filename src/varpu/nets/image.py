@@ -5,7 +5,7 @@ Layer sizes are those of the authors' published program. Each takes float images
 
 from torch import nn
 
-from varpu.nets.conv import ConvReLU, DenseConv
+from varpu.nets.conv import ConvPoolReLU, ConvReLU, DenseConv
 
 
 class LeNet5(nn.Sequential):
@@ -15,12 +15,8 @@ class LeNet5(nn.Sequential):
 
     def __init__(self) -> None:
         super().__init__(
-            nn.Conv2d(1, 6, 5, padding=2),
-            nn.MaxPool2d(2),
-            nn.ReLU(),
-            nn.Conv2d(6, 16, 5),
-            nn.MaxPool2d(2),
-            nn.ReLU(),
+            ConvPoolReLU(1, 6, 5, padding=2),
+            ConvPoolReLU(6, 16, 5),
             DenseConv(16, 120, 5),
             nn.ReLU(),
             nn.Flatten(),
@@ -38,7 +34,7 @@ class CifarCNN(nn.Sequential):
 
     def __init__(self) -> None:
         super().__init__(
-            ConvReLU(3, 96, 3),
+            ConvReLU(3, 96, 3, blocks=True),
             ConvReLU(96, 96, 3, stride=2),
             ConvReLU(96, 192, 1),
             ConvReLU(192, 10, 1),

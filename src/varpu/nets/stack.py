@@ -113,6 +113,25 @@ def build_stacks(
     return [ModuleStack(member) for member in members]
 
 
+def stack_of(
+    factory: ModuleFactory,
+    states: Sequence[dict[str, Tensor]],
+    device: torch.device,
+    dtype: torch.dtype,
+) -> Stack:
+    """Trained members as one stack, to score with; other modules than MLPs one at a time."""
+    members = [factory() for _ in states]
+    for member, state in zip(members, states, strict=True):
+        member.load_state_dict(state)
+    if all(type(member) is MLP for member in members):
+        return StackedMLP([m for m in members if isinstance(m, MLP)], dtype).to(device)
+    if len(members) > 1:
+        raise ValueError(f"of these modules one makes a stack; got {len(members)}")
+    member = members[0].to(device)
+    is_wide = device.type == "cuda" and _is_wide(member)
+    return ModuleStack(_channels_last(member) if is_wide else member)
+
+
 def _channels_last(module: nn.Module) -> nn.Module:
     return module.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 

@@ -6,8 +6,9 @@ Knows tensors, networks and losses; knows nothing of scikit-learn.
 from varpu.training.loop import Trained, train
 from varpu.training.members import LOSSES, RISKS, Member, Recipe, Risk
 from varpu.training.penalties import PENALTIES
-from varpu.training.precision import PRECISIONS, pick_device
+from varpu.training.precision import PRECISIONS, compute_dtype, pick_device
 from varpu.training.rows import DeviceRows
+from varpu.training.scoring import logits
 
 __all__ = [
     "LOSSES",
@@ -19,6 +20,8 @@ __all__ = [
     "Recipe",
     "Risk",
     "Trained",
+    "compute_dtype",
+    "logits",
     "pick_device",
     "train",
 ]

@@ -55,16 +55,25 @@ def hashed(seeds: Tensor, *counters: Tensor | int) -> Tensor:
     return state
 
 
-def permutations(seeds: Tensor, stream: int, epoch: int, passes: int, lengths: Tensor) -> Tensor:
+def permutations(
+    seeds: Tensor,
+    stream: int,
+    epoch: int,
+    passes: int,
+    lengths: Tensor,
+    width: int | None = None,
+) -> Tensor:
     """``passes`` permutations of ``range(lengths[k])`` for each member k.
+
+    ``width`` is the largest of the lengths; who knows it need not wait for the device to tell.
 
     Returns
     -------
-    Tensor of shape (K, passes, max length)
+    Tensor of shape (K, passes, width)
         Positions past a member's own length are padding and come last.
     """
     device = seeds.device
-    width = int(lengths.max())
+    width = int(lengths.max()) if width is None else width
     keys = hashed(
         seeds.reshape(-1, 1, 1),
         stream,

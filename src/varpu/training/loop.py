@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from varpu.nets import Stack, build_stacks
 from varpu.training.checkpoint import Checkpoint, fingerprint
 from varpu.training.draws import STREAM_CRITIC, hashed
+from varpu.training.lanes import aside, join, own_stream, side_by_side
 from varpu.training.members import Member, Recipe
 from varpu.training.precision import arithmetic, compute_dtype
 from varpu.training.progress import EpochBar
@@ -58,6 +59,7 @@ class Run:
     step: TrainingStep
     held_out: HeldOut
     best: Best
+    stream: torch.cuda.Stream | None
     history: list[Tensor] = field(default_factory=list)
 
 
@@ -74,8 +76,8 @@ def train(
 ) -> Trained:
     """Train all members, together where their architecture allows it.
 
-    Stacks that it does not allow to be one are trained one after another, or, if members share the
-    choice of their epoch as a group, in step.
+    Stacks that it does not allow to be one are trained one after another on a CPU and side by side
+    on a GPU; in step, if members share the choice of their epoch as a group.
 
     Parameters
     ----------
@@ -94,7 +96,7 @@ def train(
         Give up after the first few epochs if no member's held-out loss is below that by then.
     """
     device = rows.X.device
-    results: list[Trained] = []
+    results: list[list[Trained]] = []
     gpus = [device] if device.type == "cuda" else []
     with arithmetic(recipe.precision, device), torch.random.fork_rng(devices=gpus):
         stacks = _build(rows, members, recipe, factory)
@@ -103,14 +105,20 @@ def train(
             owner = fingerprint(rows, members, recipe, [stack for stack, _, _ in stacks])
         in_step = any(member.group is not None for member in members)
         turns = [stacks] if in_step else [[stack] for stack in stacks]
+        results = [[] for _ in turns]
         with EpochBar(recipe.epochs * len(turns), progress) as bar:
-            for i, turn in enumerate(turns):
+
+            def lane(i: int) -> Iterator[None]:
                 file = checkpoint / f"stack-{i}.safetensors" if checkpoint else None
-                criterion = Criterion([m for _, _, own in turn for m in own], device)
-                runs = _start(rows, turn, recipe, criterion)
-                _run(runs, recipe, criterion, Checkpoint(file, owner), bar, deadline, goal)
-                results += map(_result, runs)  # the runs, and the memory they hold, can go
-    return _joined(results)
+                criterion = Criterion([m for _, _, own in turns[i] for m in own], device)
+                runs = _start(rows, turns[i], recipe, criterion)
+                yield from _run(
+                    runs, recipe, criterion, Checkpoint(file, owner), bar, deadline, goal
+                )
+                results[i] = [*map(_result, runs)]  # the runs, and the memory they hold, can go
+
+            side_by_side((lane(i) for i in range(len(turns))), device)
+    return _joined([result for turn in results for result in turn])
 
 
 def _run(
@@ -121,9 +129,13 @@ def _run(
     bar: EpochBar,
     deadline: float | None,
     goal: float,
-) -> None:
-    """The loop itself: nothing in it waits for the device inside an epoch."""
+) -> Iterator[None]:
+    """The loop itself: nothing in it waits for the device inside an epoch.
+
+    It yields when an epoch's work has been handed over, so that other fits can hand over theirs.
+    """
     sizes = [run.step.stack.n_members for run in runs]
+    before: torch.cuda.Event | None = None
     for epoch in range(checkpoint.restore(runs), recipe.epochs):
         patience = recipe.patience
         if patience is not None and all(run.best.age(epoch - 1) >= patience for run in runs):
@@ -132,14 +144,30 @@ def _run(
             break
         if epoch == _TRIAL_EPOCHS and all((run.best.loss > goal).all() for run in runs):
             break
-        losses = [_epoch(run, epoch) for run in runs]
+        losses = []
+        for run in runs:
+            with aside(run.stream):
+                losses.append(_epoch(run, epoch))
+        join(run.stream for run in runs)
         chosen_by = criterion(torch.cat(losses))
         for run, loss, value in zip(runs, losses, chosen_by.split(sizes), strict=True):
             run.best.update(run.step.stack, loss, value, epoch)
         checkpoint.save(runs, epoch)
-        bar.advance(epoch, chosen_by.tolist())
+        yield
+        if bar.shown:
+            bar.advance(epoch, chosen_by.tolist())
+        before = _wait(before, criterion.exists.device)
     for run in runs:
         run.best.restore(run.step.stack)
+
+
+def _wait(before: torch.cuda.Event | None, device: torch.device) -> torch.cuda.Event | None:
+    """Let the host be no more than an epoch ahead of a GPU, or deadlines would mean little."""
+    if device.type != "cuda":
+        return None
+    if before is not None:
+        before.synchronize()
+    return torch.cuda.current_stream(device).record_event()
 
 
 def _epoch(run: Run, epoch: int) -> Tensor:
@@ -162,6 +190,7 @@ def _start(
             TrainingStep(stack, critic, rows, own, recipe),
             HeldOut(rows, own, recipe),
             Best(stack, exists),
+            own_stream(rows.X.device) if len(stacks) > 1 else None,
         )
         for (stack, critic, own), exists in zip(stacks, has_held_out, strict=True)
     ]

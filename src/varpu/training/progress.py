@@ -22,11 +22,16 @@ class EpochBar:
         Epochs over all stacks.
     show : bool or None
         None: only if standard error is a terminal.
+
+    Attributes
+    ----------
+    shown : bool
+        Whether anyone sees it, so that it pays to read a loss off the device.
     """
 
     def __init__(self, total: int, show: bool | None = None) -> None:
         console = Console(stderr=True)
-        wanted = console.is_terminal if show is None else show
+        self.shown = console.is_terminal if show is None else show
         self._best = (float("inf"), 0)
         self._bar = Progress(
             TextColumn("training"),
@@ -37,7 +42,7 @@ class EpochBar:
             TextColumn("left"),
             TimeRemainingColumn(),
             console=console,
-            disable=not wanted,
+            disable=not self.shown,
         )
         self._task = self._bar.add_task("epochs", total=total, state="")
 

@@ -76,7 +76,9 @@ class RowStream:
 
     def epoch(self, epoch: int) -> Tensor:
         """Row numbers of an epoch's batches, shape (steps, K, batch)."""
-        order = permutations(self._seeds, self._stream, epoch, self._passes, self._lengths)
+        order = permutations(
+            self._seeds, self._stream, epoch, self._passes, self._lengths, self._table.shape[1]
+        )
         places = order.flatten(start_dim=1).gather(1, self._taken)
         return self._table.gather(1, places).reshape(self._shape).transpose(0, 1).contiguous()
 

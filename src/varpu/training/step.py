@@ -52,13 +52,14 @@ class TrainingStep:
         device, steps = self.device, recipe.steps_per_epoch
 
         self.batch = recipe.batch_size
-        self.seeds = torch.tensor([member.seed for member in members], device=device)
+        seeds = [member.seed for member in members]
+        self.seeds = torch.tensor(seeds, device=device)
+        self._first_seed = torch.tensor(seeds[:1])  # here, so that nobody waits for the device
         self.lam = torch.tensor([member.lam for member in members], device=device)
         self.prior = torch.tensor([member.prior for member in members], device=device)
         rows_p, rows_u = [member.p for member in members], [member.u for member in members]
         self._stream_p = RowStream(rows_p, self.batch, steps, self.seeds, draws.STREAM_P)
         self._stream_u = RowStream(rows_u, self.batch, steps, self.seeds, draws.STREAM_U)
-        seeds = [member.seed for member in members]
         self._gammas = draws.mixing_weights(seeds, recipe.alpha, recipe.epochs, steps).to(device)
 
         k = len(members)
@@ -84,7 +85,7 @@ class TrainingStep:
         if self._pairs.numel():
             steps, k, n = self._pairs.shape
             lengths = torch.full((k,), n, device=self.device)
-            order = draws.permutations(self.seeds, draws.STREAM_PAIRS, epoch, steps, lengths)
+            order = draws.permutations(self.seeds, draws.STREAM_PAIRS, epoch, steps, lengths, n)
             self._pairs.copy_(order.transpose(0, 1))
         self._t.zero_()
         self._first.fill_(epoch * self.recipe.steps_per_epoch)
@@ -92,30 +93,28 @@ class TrainingStep:
 
     def epoch_seed(self, epoch: int) -> int:
         """A seed for layers that draw by themselves (dropout): of this stack and epoch alone."""
-        return int(draws.hashed(self.seeds[:1].cpu(), draws.STREAM_LAYERS, epoch)) & 0x7FFFFFFF
+        return int(draws.hashed(self._first_seed, draws.STREAM_LAYERS, epoch)) & 0x7FFFFFFF
 
     def averages(self) -> Tensor:
         """Mean loss and mean penalty of each member over the epoch, shape (2, K)."""
         return self._sums / self.recipe.steps_per_epoch
 
     def __call__(self) -> None:
-        """Take one step."""
+        """Take one step; on a GPU on the current stream, which must not be the default one."""
         if self.device.type != "cuda":
             self._step()
             return
-        if self._graph is None and self._taken >= _EAGER_STEPS:
-            self._graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(self._graph):
-                self._step()
-        if self._graph is not None:
-            self._graph.replay()
-            return
-        self._taken += 1
-        side = torch.cuda.Stream(self.device)
-        side.wait_stream(torch.cuda.current_stream(self.device))
-        with torch.cuda.stream(side):
+        if self._graph is None and self._taken < _EAGER_STEPS:
+            self._taken += 1
             self._step()
-        torch.cuda.current_stream(self.device).wait_stream(side)
+            return
+        if self._graph is None:
+            # On the fit's own stream: graphs captured on one stream share its workspace, and would
+            # write over each other's when replayed side by side.
+            self._graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(self._graph, stream=torch.cuda.current_stream(self.device)):
+                self._step()
+        self._graph.replay()
 
     def _step(self) -> None:
         rows_p = self._rows_p.index_select(0, self._t)[0]

@@ -1,0 +1,125 @@
+"""Networks of many seeds trained as one fit, and how each is judged."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.metrics import roc_auc_score
+from torch import Tensor, nn
+
+from varpu.nets import MLP, CifarCNN, LeNet5, StlCNN, stack_of
+from varpu.neural.inputs import pixels_to_unit
+from varpu.paper.methods.base import RunOptions
+from varpu.paper.tasks import Problem, Task
+from varpu.training import (
+    DeviceRows,
+    Member,
+    Recipe,
+    Trained,
+    compute_dtype,
+    logits,
+    pick_device,
+    train,
+)
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int64]
+
+HIDDEN = (300,) * 6
+QUICK_EPOCHS = 10
+# Seeds of images that are one fit: enough to keep a GPU full, few enough to lose little if killed.
+_IMAGE_SEEDS = 5
+_PRECISION = {"mlp": "tf32", "lenet5": "bf16", "cifar_cnn": "bf16", "stl_cnn": "bf16"}
+_IMAGE_NETWORKS: dict[str, Callable[[], nn.Module]] = {
+    "lenet5": LeNet5,
+    "cifar_cnn": CifarCNN,
+    "stl_cnn": StlCNN,
+}
+
+
+@dataclass
+class Bench:
+    """A task's rows on a device, and its network."""
+
+    task: Task
+    rows: DeviceRows
+    device: torch.device
+
+    @classmethod
+    def of(cls, task: Task, options: RunOptions) -> "Bench":
+        """Put the data set on the device, once for all seeds."""
+        device = pick_device(options.device)
+        prepare = _undivided if task.raw_pixels else pixels_to_unit
+        X = torch.as_tensor(task.load().X, device=device)
+        return cls(task, DeviceRows(X, prepare), device)
+
+    @property
+    def precision(self) -> str:
+        """The arithmetic of products: that of a GPU, where there is one."""
+        return _PRECISION[self.task.network] if self.device.type == "cuda" else "fp32"
+
+    def network(self) -> nn.Module:
+        """A fresh network of the task's kind."""
+        if self.task.network == "mlp":
+            return MLP(self.rows.X.shape[1], HIDDEN)
+        return _IMAGE_NETWORKS[self.task.network]()
+
+    def train(self, members: list[Member], recipe: Recipe) -> tuple[Trained, float]:
+        """Train all members; the time it took."""
+        start = time.perf_counter()
+        trained = train(self.rows, members, recipe, self.network)
+        return trained, time.perf_counter() - start
+
+    def scores(self, states: Sequence[dict[str, Tensor]], rows: Rows, recipe: Recipe) -> Floats:
+        """Logits of the members on rows that they share, shape (K, n)."""
+        numbers = torch.from_numpy(rows).to(self.device)
+        parts = []
+        # Tables as one stack; images a network at a time, as they were trained.
+        size = 1 if self.task.is_image else len(states)
+        for start in range(0, len(states), size):
+            own = states[start : start + size]
+            stack = stack_of(self.network, own, self.device, compute_dtype(recipe.precision))
+            parts.append(logits(stack, self.rows, numbers.expand(len(own), -1), recipe).cpu())
+        return torch.cat(parts).double().numpy()
+
+
+def _undivided(rows: Tensor) -> Tensor:
+    """Pixels normalised as if they were from 0 to 1, while they are from 0 to 255."""
+    return 2 * rows.float() - 1
+
+
+def groups_of_seeds(task: Task, seeds: Sequence[int]) -> Iterator[list[int]]:
+    """Seeds to train together: all of a table, of images a few."""
+    size = _IMAGE_SEEDS if task.is_image else len(seeds)
+    for start in range(0, len(seeds), size):
+        yield list(seeds[start : start + size])
+
+
+def member(problem: Problem, seed: int, *, lam: float, lr: float, prior: float) -> Member:
+    """A network of the paper's split."""
+    split = problem.split
+    return Member(seed, lam, lr, split.p, split.u, split.held_out_p, split.held_out_u, prior=prior)
+
+
+def judged(positive: NDArray[np.bool_], score: Floats, problem: Problem) -> dict[str, float]:
+    """Accuracy in percent and AUC on the test rows."""
+    truth = problem.truth[problem.test]
+    auc = float(roc_auc_score(truth, score)) if np.isfinite(score).all() else float("nan")
+    return {"accuracy": 100 * float((positive == truth).mean()), "auc": auc}
+
+
+def described(task: Task, recipe: Recipe) -> dict[str, Any]:
+    """The settings of a fit that a reader needs to repeat it."""
+    return {
+        "network": task.network,
+        "n_labeled": task.n_labeled,
+        "n_validation": task.n_validation,
+        "batch_size": recipe.batch_size,
+        "epochs": recipe.epochs,
+        "steps_per_epoch": recipe.steps_per_epoch,
+        "precision": recipe.precision,
+    }

@@ -1,0 +1,129 @@
+"""VPU as the paper has it: the weight of the penalty from its grid, by held-out ``L_var``.
+
+Its decision: positive where ``Phi`` is above half of its largest value over the training rows.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import log_expit, logsumexp
+
+from varpu.paper.methods.base import RunOptions, SeedResult
+from varpu.paper.methods.networks import (
+    QUICK_EPOCHS,
+    Bench,
+    Floats,
+    described,
+    groups_of_seeds,
+    judged,
+    member,
+)
+from varpu.paper.tasks import Problem, Task
+from varpu.training import Recipe
+
+# The paper's grid.
+LAMS = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 3e-1, 1.0, 3.0)
+
+
+@dataclass(frozen=True)
+class VPU:
+    """VPU with one of its penalties and losses."""
+
+    name: str
+    title: str
+    penalty: str | None = "mixup"
+    loss: str = "variational"
+
+    def run(
+        self, task: Task, seeds: Sequence[int], options: RunOptions
+    ) -> Iterator[list[SeedResult]]:
+        """Train all penalty weights of some seeds together, and keep each seed's best."""
+        bench = Bench.of(task, options)
+        recipe = Recipe(
+            loss=self.loss,
+            penalty=self.penalty,
+            batch_size=task.batch_size,
+            epochs=QUICK_EPOCHS if options.quick else 50,
+            lr_milestones=(4, 8) if options.quick else (19, 39),
+            precision=bench.precision,
+        )
+        for group in groups_of_seeds(task, seeds):
+            yield self._group(bench, group, recipe, self._lams(task, options))
+
+    def _lams(self, task: Task, options: RunOptions) -> tuple[float, ...]:
+        """The paper's grid for what is in its Tables 2 and 3, and three of it for the rest."""
+        if self.penalty is None:
+            return (0.0,)
+        if options.quick:
+            return (task.lam,)
+        is_main = self.name == "vpu" and (task.name == task.base or not task.is_image)
+        if is_main or (self.name == "vpu_margin" and not task.is_image):
+            return LAMS
+        return (task.lam / 10, task.lam, min(10 * task.lam, LAMS[-1]))
+
+    def _group(
+        self, bench: Bench, seeds: list[int], recipe: Recipe, lams: tuple[float, ...]
+    ) -> list[SeedResult]:
+        problems = [bench.task.problem(seed) for seed in seeds]
+        members = [
+            # Each network begins from weights of its own: on raw columns some collapse at once.
+            member(problem, 1000 * seed + k, lam=lam, lr=bench.task.lr, prior=float("nan"))
+            for seed, problem in zip(seeds, problems, strict=True)
+            for k, lam in enumerate(lams)
+        ]
+        trained, seconds = bench.train(members, recipe)
+        results = []
+        for i, (seed, problem) in enumerate(zip(seeds, problems, strict=True)):
+            own = slice(i * len(lams), (i + 1) * len(lams))
+            states, losses = trained.states[own], trained.held_out_loss[own]
+            on_test = log_expit(bench.scores(states, problem.test, recipe))
+            on_train = log_expit(bench.scores(states, problem.split.u, recipe))
+            lines = [
+                {
+                    "lam": lam,
+                    "held_out_loss": float(losses[k]),
+                    "epoch": int(trained.best_epoch[own][k]),
+                    **_judged(on_test[k], on_train[k], problem),
+                }
+                for k, lam in enumerate(lams)
+            ]
+            chosen = lines[int(np.nanargmin(np.where(np.isfinite(losses), losses, np.inf)))]
+            metrics = {k: float(v) for k, v in chosen.items() if k not in ("lam", "epoch")}
+            results.append(
+                SeedResult(
+                    seed,
+                    metrics,
+                    {
+                        **described(bench.task, recipe),
+                        "loss": self.loss,
+                        "penalty": self.penalty,
+                        "lr": bench.task.lr,
+                        "lam": chosen["lam"],
+                        "lams": list(lams),
+                    },
+                    seconds / len(seeds),
+                    {"lambdas": lines},
+                )
+            )
+        return results
+
+
+def _judged(on_test: Floats, on_train: Floats, problem: Problem) -> dict[str, float]:
+    """By the paper's rule; its normalisation implies a prior, the mean of ``Phi / max Phi``."""
+    largest = on_train.max()
+    found = judged(on_test - largest > np.log(0.5), on_test, problem)
+    log_mean = logsumexp(on_train) - np.log(len(on_train))
+    return {**found, "prior": float(np.exp(log_mean - largest))}
+
+
+METHODS = [
+    VPU("vpu", "VPU"),
+    VPU("vpu_none", "VPU, no penalty", penalty=None),
+    VPU("vpu_mixup_p", "VPU, MixUp on P only", penalty="mixup_p"),
+    VPU("vpu_mixup_pu", "VPU, MixUp on P and U", penalty="mixup_pu"),
+    VPU("vpu_mse", "VPU, MSE", penalty="mixup_mse"),
+    VPU("vpu_margin", "VPU, margin", penalty="margin"),
+    VPU("vpu_l2", "VPU, L2", loss="l2"),
+    VPU("vpu_js", "VPU, JS", loss="js"),
+]
