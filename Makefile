@@ -3,7 +3,7 @@ BIN := .venv/bin
 STAMP := .venv/.stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow lint format docs docs-tables bench bench-uci bench-tables bench-baselines bench-priors pins clean
+.PHONY: help setup demo test test-slow lint format docs docs-tables bench bench-uci bench-tables bench-priors pins clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -51,9 +51,6 @@ bench-uci: setup  ## Measure accuracy on the paper's UCI tasks
 
 bench-tables: setup  ## Measure accuracy on tables from scikit-learn
 	$(BIN)/python benchmarks/tables.py --out results/tables.json
-
-bench-baselines: setup  ## Measure the paper's other systems on its UCI tasks
-	$(BIN)/python benchmarks/baselines.py --out results/baselines.json
 
 bench-priors: setup  ## Measure prior estimators on 25 mixtures
 	$(BIN)/python benchmarks/priors.py --out results/priors.json

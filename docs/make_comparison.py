@@ -82,23 +82,6 @@ def _measured_line(task: str, classifiers: list[str], found: dict) -> list[str]:
     return line
 
 
-def baselines_table(results: dict[str, object]) -> str:
-    """Accuracy of the paper's other systems on each task, the paper's own in brackets."""
-    found = {tuple(key.split(": ")): v for key, v in results.items() if isinstance(v, dict)}
-    found = {key: v for key, v in found.items() if "paper" in v}
-    methods, tasks = (list(dict.fromkeys(key[i] for key in found)) for i in range(2))
-    lines = [
-        [method, *(_against_paper(found.get((method, t))) for t in tasks)] for method in methods
-    ]
-    return markdown(["method", *tasks], lines)
-
-
-def _against_paper(cell: dict | None) -> str:
-    if cell is None:
-        return ""
-    return f"{cell['accuracy']:.1f} ± {cell['std']:.1f} ({cell['paper']:.1f})"
-
-
 def priors_table(results: dict[str, Any]) -> str:
     """Mean error and mean time of each prior estimator over all mixtures."""
     lines = results["mixtures"]["lines"]
@@ -130,13 +113,12 @@ def main() -> None:
     """Write or check."""
     measured = {
         name: json.loads((RESULTS / f"{name}.json").read_text("utf-8"))
-        for name in ("uci", "baselines", "priors")
+        for name in ("uci", "priors")
     }
     tables = {
         METHODS: {
             "methods": methods_table(comparison()),
             "measured": measured_table(measured["uci"]),
-            "baselines": baselines_table(measured["baselines"]),
         },
         PRIORS: {"priors": priors_table(measured["priors"])},
     }

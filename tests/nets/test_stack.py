@@ -6,7 +6,16 @@ import pytest
 import torch
 from torch import nn
 
-from varpu.nets import MLP, LeNet5, ModuleStack, StackedMLP, VmapStack, build_stacks, logit
+from varpu.nets import (
+    MLP,
+    LeNet5,
+    ModuleStack,
+    StackedMLP,
+    VmapStack,
+    build_stacks,
+    logit,
+    stack_of,
+)
 
 CPU = torch.device("cpu")
 
@@ -240,3 +249,22 @@ def test_dropout_differs_between_members_and_is_off_in_evaluation():
     assert not torch.equal(first, second)
     stack.eval()
     assert torch.equal(*stack(x))
+
+
+def test_trained_members_are_one_stack_again():
+    networks = [MLP(3, (5,)) for _ in range(3)]
+    stack = stack_of(lambda: MLP(3, (5,)), [m.state_dict() for m in networks], CPU, torch.float32)
+    x = normal(3, 4, 3, dtype=torch.float32)
+    with torch.no_grad():
+        torch.testing.assert_close(stack(x), alone(networks, x, [4]), rtol=0, atol=1e-6)
+
+
+def test_other_modules_are_stacked_one_at_a_time():
+    network = small().eval()
+    stack = stack_of(small, [network.state_dict()], CPU, torch.float32)
+    stack.train(False)
+    x = normal(1, 4, 3, dtype=torch.float32)
+    with torch.no_grad():
+        torch.testing.assert_close(stack(x), alone([network], x, [4]))
+    with pytest.raises(ValueError, match="one makes a stack; got 2"):
+        stack_of(small, [network.state_dict()] * 2, CPU, torch.float32)

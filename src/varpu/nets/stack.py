@@ -120,9 +120,12 @@ def stack_of(
     dtype: torch.dtype,
 ) -> Stack:
     """Trained members as one stack, to score with; other modules than MLPs one at a time."""
-    members = [factory() for _ in states]
-    for member, state in zip(members, states, strict=True):
+    members = []
+    for state in states:
+        with torch.random.fork_rng(devices=[]):  # first weights are drawn, and forgotten
+            member = factory()
         member.load_state_dict(state)
+        members.append(member)
     if all(type(member) is MLP for member in members):
         return StackedMLP([m for m in members if isinstance(m, MLP)], dtype).to(device)
     if len(members) > 1:

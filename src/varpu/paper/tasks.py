@@ -19,6 +19,8 @@ from varpu.exceptions import PUInputError
 
 __all__ = ["Problem", "Task", "task"]
 
+_UNKNOWN = -1  # the class of a row that was published without one
+
 
 @dataclass(frozen=True, eq=False)
 class Problem:
@@ -116,6 +118,9 @@ class Task:
         else:
             order = np.random.default_rng([seed, 1]).permutation(len(data.y))
             test, train = np.sort(order[: self.n_test]), np.sort(order[self.n_test :])
+        if (data.y[train] == _UNKNOWN).any():
+            split = self._given(data.y, train, truth, seed)
+            return Problem(data, truth, train, test, split)
         weights = None
         if self.bias is not None:
             first, *others = self.positive
@@ -133,6 +138,19 @@ class Task:
         if self.leaky:
             split = _leaky(split, train[truth[train]], seed)
         return Problem(data, truth, train, test, split)
+
+    def _given(
+        self, y: NDArray[Any], train: NDArray[np.int64], truth: NDArray[np.bool_], seed: int
+    ) -> PUSplit:
+        """The split of STL-10, where most rows have no class: its positives are those known."""
+        order = np.random.default_rng(seed).permutation(train)
+        known, others = order[truth[order]], order[~truth[order]]
+        n_p, n_held_p = self.n_labeled, self.n_validation
+        n_held = round(len(train) * n_held_p / (n_p + n_held_p)) - n_held_p
+        p, held_p = known[n_held_p : n_held_p + n_p], known[:n_held_p]
+        u = np.concatenate([p, known[n_held_p + n_p :], others[n_held:]])
+        held_u = np.concatenate([held_p, others[:n_held]])
+        return PUSplit(*map(np.sort, (p, u, held_p, held_u)))
 
 
 def _leaky(split: PUSplit, positives: NDArray[np.int64], seed: int) -> PUSplit:

@@ -77,8 +77,9 @@ class VPU:
         for i, (seed, problem) in enumerate(zip(seeds, problems, strict=True)):
             own = slice(i * len(lams), (i + 1) * len(lams))
             states, losses = trained.states[own], trained.held_out_loss[own]
-            on_test = log_expit(bench.scores(states, problem.test, recipe))
-            on_train = log_expit(bench.scores(states, problem.split.u, recipe))
+            rows = np.concatenate([problem.test, problem.split.u])
+            log_phi = log_expit(bench.scores(states, rows, recipe))
+            on_test, on_train = np.split(log_phi, [len(problem.test)], axis=1)
             lines = [
                 {
                     "lam": lam,

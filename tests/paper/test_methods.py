@@ -1,0 +1,113 @@
+"""Every method of the tables, really trained, on a small task."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+import torch
+
+from varpu.datasets import Dataset
+from varpu.exceptions import PUInputError
+from varpu.paper.methods import method, method_names
+from varpu.paper.methods.base import RunOptions
+from varpu.paper.methods.vpu import LAMS
+from varpu.paper.tasks import Task
+
+QUICK = RunOptions(device="cpu", quick=True)
+
+
+@dataclass(frozen=True)
+class SmallTask(Task):
+    """Two clouds of points, a third of them positive."""
+
+    def load(self):
+        random = np.random.default_rng(0)
+        y = (random.random(900) < 0.35).astype(int)
+        X = random.normal(size=(900, 5)).astype(np.float32) + 1.5 * y[:, None].astype(np.float32)
+        return Dataset("small", X, y)
+
+
+SMALL = SmallTask(
+    name="grid_stability_1",  # for GenPU's weights
+    title="Small",
+    dataset="small",
+    positive=(1,),
+    prior=0.35,
+    n_labeled=80,
+    n_validation=20,
+    n_test=300,
+    network="mlp",
+    lr=3e-3,
+    batch_size=50,
+    lam=0.1,
+)
+
+
+@pytest.fixture(autouse=True)
+def _small_networks(monkeypatch):
+    """One thread, and networks of two small layers: the paper's are slow on a CPU."""
+    monkeypatch.setattr("varpu.paper.methods.networks.HIDDEN", (32, 32))
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def results_of(name, seeds=(0, 1), options=QUICK, task=SMALL):
+    return [result for group in method(name).run(task, seeds, options) for result in group]
+
+
+@pytest.mark.parametrize("name", [name for name in method_names() if name not in ("km2", "bbe")])
+def test_a_method_learns_and_reports_each_seed_once(name):
+    found = results_of(name)
+    assert [result.seed for result in found] == [0, 1]
+    for result in found:
+        assert result.metrics["accuracy"] > 80
+        assert result.metrics["auc"] > 0.9
+        assert result.seconds > 0
+        assert result.settings["n_labeled"] in (80, 100)  # those held out are labelled, too
+
+
+@pytest.mark.parametrize("name", ["km2", "bbe"])
+def test_an_estimator_gives_a_prior_near_the_true_one(name):
+    (result,) = results_of(name, seeds=(0,))
+    assert result.metrics["prior"] == pytest.approx(result.metrics["true_prior"], abs=0.15)
+
+
+def test_the_same_seed_gives_the_same_result():
+    first, again = (results_of("vpu", seeds=(3,))[0] for _ in range(2))
+    assert first.metrics == again.metrics
+    assert first.extra == again.extra
+
+
+def test_vpu_keeps_the_lambda_with_the_least_held_out_loss():
+    full = RunOptions(device="cpu")
+    (result,) = results_of("vpu", seeds=(0,), options=full)
+    lines = result.extra["lambdas"]
+    assert [line["lam"] for line in lines] == list(LAMS)
+    best = min(lines, key=lambda line: line["held_out_loss"])
+    assert result.settings["lam"] == best["lam"]
+    assert result.metrics["accuracy"] == best["accuracy"]
+
+
+def test_a_prior_on_record_is_taken():
+    asked = []
+
+    def look_up(task, name, seed):
+        asked.append((task, name, seed))
+        return {"prior": 0.123}
+
+    options = RunOptions(device="cpu", quick=True, look_up=look_up)
+    (result,) = results_of("nnpu", seeds=(4,), options=options)
+    assert result.metrics["prior"] == 0.123
+    assert asked == [(SMALL.name, "km2", 4)]
+
+
+def test_a_true_prior_is_that_of_the_training_rows():
+    (result,) = results_of("upu_true", seeds=(0,))
+    assert result.metrics["prior"] == SMALL.problem(0).true_prior
+
+
+def test_an_unknown_method_is_refused():
+    with pytest.raises(PUInputError, match="no method 'vqu'"):
+        method("vqu")
