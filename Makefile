@@ -3,7 +3,7 @@ BIN := .venv/bin
 STAMP := .venv/.stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow lint format docs docs-tables bench bench-uci bench-tables bench-priors pins clean
+.PHONY: help setup demo test test-slow lint format docs docs-tables bench bench-uci bench-tables bench-priors bench-cli pins clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,6 +54,9 @@ bench-tables: setup  ## Measure accuracy on tables from scikit-learn
 
 bench-priors: setup  ## Measure prior estimators on 25 mixtures
 	$(BIN)/python benchmarks/priors.py --out results/priors.json
+
+bench-cli: setup  ## Measure varpu fit and predict on a million rows and more
+	$(BIN)/python benchmarks/cli.py
 
 # torch is held without a local label (+cpu, +cu...), so that each machine takes its own build of it.
 TORCH := torch==2.13.0

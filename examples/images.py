@@ -21,6 +21,7 @@ known = truth & (np.random.default_rng(0).random(len(X)) < 1 / 3)
 
 
 def network():
+    """Two convolutions and one logit."""
     return nn.Sequential(
         nn.Conv2d(1, 16, 3, padding=1),
         nn.ReLU(),

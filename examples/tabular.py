@@ -3,7 +3,7 @@
     python examples/tabular.py
 
 Tumours from the data that ships with scikit-learn. One malignant tumour in four is known to be so;
-nobody has looked at the others. One column has gaps and one is made a category, as tables have them.
+nobody has looked at the others. One column has gaps and one is made a category, as it is in life.
 """
 
 import numpy as np
@@ -28,4 +28,5 @@ print(f"{malignant.mean():.2f}")
 chance = pd.Series(model.predict_proba(X)[:, 1], index=X.index)[~known].sort_values(ascending=False)
 print("to look at first    rows", ", ".join(map(str, chance.index[:5])))
 print(f"of the first 50     {malignant[chance.index[:50]].mean():.0%} are malignant")
-print(f"accuracy            {(model.predict(X) == malignant)[~known].mean():.1%} of unlabelled rows")
+right = (model.predict(X) == malignant)[~known].mean()
+print(f"accuracy            {right:.1%} of unlabelled rows")

@@ -24,6 +24,7 @@ mixing = torch.distributions.Beta(0.3, 0.3)
 
 
 def log_phi(x):
+    """``log Phi``, from the network's logit."""
     return logsigmoid(network(x).squeeze(-1))
 
 

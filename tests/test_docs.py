@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import varpu
@@ -58,6 +59,24 @@ def test_blocks_run_and_print_what_is_shown(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # what the blocks write goes there
     text = page.read_text(encoding="utf-8")
     assert_same(with_outputs(text, str(page)), text)
+
+
+def test_commands_of_the_page_on_the_terminal_run(tmp_path, monkeypatch):
+    """In their order, in the folder where its Python block made the table."""
+    monkeypatch.chdir(tmp_path)
+    text = (DOCS / "command.md").read_text(encoding="utf-8")
+    with_outputs(text, "command.md")
+    commands = re.findall(r"```sh\n(.*?)```", text, re.DOTALL)
+    assert [command.split()[1] for command in commands] == ["check", "fit", "predict", "report"]
+    for command in commands:
+        words = [sys.executable, "-m", *command.split()]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+    scored = pd.read_csv(tmp_path / "scored.csv")
+    assert list(scored.columns) == ["patient", "probability", "label"]
+    assert len(scored) == 569
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "unlabelled rows are positive" in page
 
 
 def test_outputs_are_written_and_compared():

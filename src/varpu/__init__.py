@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         classic,
         crossfit,
         datasets,
+        diagnosis,
         losses,
         methods,
         metrics,
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
         nets,
         paper,
         priors,
+        report,
         scale,
+        tabular,
         training,
     )
     from varpu.auto import PUClassifier
@@ -42,6 +45,8 @@ if TYPE_CHECKING:
         genpu_preset,
         paper_recipe,
     )
+    from varpu.report import PUReport
+    from varpu.versions import show_versions
 
 __version__ = "0.1.0"
 
@@ -59,11 +64,14 @@ __all__ = [
     "NetworkClassifier",
     "paper_recipe",
     "genpu_preset",
+    "PUReport",
     "load",
     "save",
+    "show_versions",
     "classic",
     "crossfit",
     "datasets",
+    "diagnosis",
     "losses",
     "methods",
     "metrics",
@@ -71,7 +79,9 @@ __all__ = [
     "nets",
     "paper",
     "priors",
+    "report",
     "scale",
+    "tabular",
     "training",
     "__version__",
 ]
@@ -91,11 +101,14 @@ _HOMES = {
     "NetworkClassifier": "varpu.neural",
     "paper_recipe": "varpu.neural",
     "genpu_preset": "varpu.neural",
+    "PUReport": "varpu.report",
     "load": "varpu.io",
     "save": "varpu.io",
+    "show_versions": "varpu.versions",
     "classic": "varpu.classic",
     "crossfit": "varpu.crossfit",
     "datasets": "varpu.datasets",
+    "diagnosis": "varpu.diagnosis",
     "losses": "varpu.losses",
     "methods": "varpu.methods",
     "metrics": "varpu.metrics",
@@ -103,7 +116,9 @@ _HOMES = {
     "nets": "varpu.nets",
     "paper": "varpu.paper",
     "priors": "varpu.priors",
+    "report": "varpu.report",
     "scale": "varpu.scale",
+    "tabular": "varpu.tabular",
     "training": "varpu.training",
 }
 _EXTRAS = ("torch", "ray")

@@ -9,6 +9,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from varpu.calibration import Recalibration
+from varpu.display import FittedDisplay
 from varpu.exceptions import PUInputError
 from varpu.scale import log_mean_exp, read_prior
 from varpu.tags import PUTags
@@ -16,7 +17,7 @@ from varpu.tags import PUTags
 SCENARIOS = ("single-set", "case-control")
 
 
-class BasePUClassifier(ClassifierMixin, BaseEstimator):
+class BasePUClassifier(FittedDisplay, ClassifierMixin, BaseEstimator):
     """A classifier learned from labelled positives and unlabelled rows.
 
     A subclass stores its parameters in ``__init__``, checks them in ``_check_params``, learns in

@@ -19,7 +19,7 @@ import varpu
 from varpu import PUClassifier
 from varpu.auto import candidates
 from varpu.auto.candidates import FAMILIES
-from varpu.crossfit import assign_folds, blend_weights, pooled_loss
+from varpu.crossfit import assign_folds, blend, blend_weights, pooled_loss
 from varpu.exceptions import MissingExtraError, PUInputError, ScaleWarning
 
 QUICK = {"families": ("trees", "kernels"), "n_folds": 3, "n_jobs": 1, "random_state": 0}
@@ -139,6 +139,15 @@ def test_new_rows_are_scored_by_the_blend_and_the_curve(fitted):
         model.predict_proba(X)[:, 1], np.minimum(model.prior_ * np.exp(scores), 1)
     )
     np.testing.assert_array_equal(model.predict(X), model.predict_proba(X)[:, 1] > 0.5)
+
+
+def test_members_score_rows_apart(fitted):
+    model, X, _, _ = fitted
+    members = model.member_log_ratios(X)
+    used = model.candidates_[model.candidates_["weight"] > 0]
+    assert list(members.columns) == used["candidate"].tolist()
+    blended = blend(members.to_numpy().T, used["weight"].to_numpy())
+    np.testing.assert_allclose(model.recalibration_(blended), model.log_ratio(X))
 
 
 def test_it_finds_the_classes_and_the_prior(fitted):

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from varpu.auto.candidates import (
     FAMILIES,
@@ -246,10 +247,28 @@ class PUClassifier(BasePUClassifier):
         # Scores are density ratios, so P(y=1|x) = prior * f_P/f.
         self.log_mean_phi_, self.scale_ = 0.0, 1.0 / self.prior_
 
+    def member_log_ratios(self, X: Any) -> pd.DataFrame:
+        """``log f_P/f`` by each candidate that has weight in the blend.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n, n_features)
+
+        Returns
+        -------
+        DataFrame of shape (n, number of such candidates)
+            A column a candidate, by its name in ``candidates_``.
+        """
+        check_is_fitted(self)
+        scores = self._scores(self._check_rows(X, fitting=False))
+        return pd.DataFrame(scores.T, columns=[candidate.name for candidate in self._used])
+
     def _log_phi(self, X: Any) -> Floats:
+        return blend(self._scores(X), self._weights)
+
+    def _scores(self, X: Any) -> Floats:
         table = Table(X, self._columns)
-        scores = np.array([candidate.predict(table, self.device) for candidate in self._used])
-        return blend(scores, self._weights)
+        return np.array([candidate.predict(table, self.device) for candidate in self._used])
 
     def _to_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         fields, arrays = super()._to_state()

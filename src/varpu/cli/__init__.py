@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from varpu import __version__
-from varpu.cli import data, demo, paper
+from varpu.cli import check, data, demo, fit, paper, predict, report
 from varpu.exceptions import VarpuError
 
 __all__ = ["app", "main"]
@@ -19,6 +19,10 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(demo.demo)
+app.command()(fit.fit)
+app.command()(predict.predict)
+app.command()(check.check)
+app.command()(report.report)
 app.add_typer(data.app, name="data")
 app.add_typer(paper.app, name="paper")
 

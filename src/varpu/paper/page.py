@@ -36,7 +36,8 @@ learning rates, too) with the least held-out risk, with the weight decay of nnPU
 tables that rule was settled after variants had been compared by test accuracy on other splits of
 the same data. GenPU has the weights of the paper's Table 9, which were chosen there on the test
 sets; the rest of its recipe for tables was chosen among about a dozen by test accuracy on other
-splits (of Avila the test rows are the same in every split). KM2's prior is given to uPU and nnPU, the true one where a star says so.
+splits (of Avila the test rows are the same in every split). KM2's prior is given to uPU and nnPU,
+the true one where a star says so.
 
 The rows called "varpu's default" are what varpu does if you ask for nothing: `PUClassifier` on
 tables, the cross-fitted `VPUClassifier` on images.
