@@ -1,12 +1,17 @@
 import os
 from pathlib import Path
 
+# Each parallel worker has one thread, and so has what it starts: two teams of threads on two cores
+# slow each other. Before torch and LightGBM are loaded, which read this once.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ |= {"OMP_NUM_THREADS": "1", "LOKY_MAX_CPU_COUNT": "1"}
+
 import pytest
 import torch
 
 
 def pytest_configure():
-    """Give each parallel worker one thread, so that they do not fight over the cores."""
+    """Say it to torch as well, whatever it has read."""
     if "PYTEST_XDIST_WORKER" in os.environ:
         torch.set_num_threads(1)
 

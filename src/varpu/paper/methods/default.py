@@ -48,7 +48,7 @@ class Default:
 def _model(task: Task, seed: int, options: RunOptions) -> Any:
     if not task.is_image:
         return varpu.PUClassifier(
-            random_state=seed, device=options.device, time_budget=10 if options.quick else None
+            random_state=seed, device=options.device, time_budget=5 if options.quick else None
         )
     on_gpu = pick_device(options.device).type == "cuda"
     return varpu.VPUClassifier(
