@@ -56,7 +56,7 @@ bench-priors: setup  ## Measure prior estimators on 25 mixtures
 	$(BIN)/python benchmarks/priors.py --out results/priors.json
 
 bench-cli: setup  ## Measure varpu fit and predict on a million rows and more
-	$(BIN)/python benchmarks/cli.py
+	$(BIN)/python benchmarks/cli.py --out results/cli.json
 
 # torch is held without a local label (+cpu, +cu...), so that each machine takes its own build of it.
 TORCH := torch==2.13.0
