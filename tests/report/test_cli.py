@@ -65,11 +65,14 @@ def test_of_a_folder_with_its_table(run, folder, tmp_path):
     assert found["reproduce"] == "varpu report model rows.csv --out report.html"
 
 
-def test_of_a_folder_alone(run, tmp_path):
-    run("model", "--out", str(tmp_path / "r.html"))
-    page = (tmp_path / "r.html").read_text(encoding="utf-8")
-    assert "Give the table to see and rank" in page
-    assert "rows-data" not in page.split("<script>")[0]
+def test_of_a_folder_alone(run, folder, tmp_path):
+    """Rows by their number, scored by models that did not see them; no columns to show."""
+    run("model", "--out", str(tmp_path / "r.json"))
+    found = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
+    model = TableModel.load(folder / "model")
+    assert found["scores"]["out_of_fold"]
+    assert found["data"]["labelled"] == model.labelled.sum() == model.summary["positives"]
+    assert len(found["rows"]["data"]) == (~model.labelled).sum()
 
 
 def test_of_a_file(run, tmp_path):

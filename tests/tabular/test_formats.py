@@ -144,7 +144,10 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize(("name", "contents", "message"), BROKEN)
+# Named by their place: contents would be long names, and a time is in those of gzip.
+@pytest.mark.parametrize(
+    ("name", "contents", "message"), BROKEN, ids=[f"{i}-{line[0]}" for i, line in enumerate(BROKEN)]
+)
 def test_broken_files(tmp_path, name, contents, message):
     path = tmp_path / name
     path.write_bytes(contents)

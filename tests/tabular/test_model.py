@@ -71,6 +71,7 @@ def test_saved_and_loaded(model, frame, tmp_path):
     pd.testing.assert_frame_equal(again.predict(frame), model.predict(frame), check_exact=True)
     assert again.summary == model.summary
     np.testing.assert_array_equal(again.out_of_fold, model.out_of_fold)
+    np.testing.assert_array_equal(again.labelled, model.labelled)
     assert os.listdir(tmp_path) == ["model"]
     with pytest.raises(PUInputError, match="exists; --force"):
         model.save(tmp_path / "model")

@@ -80,14 +80,15 @@ def _of_folder(
     from varpu.tabular import TableModel
 
     fitted = TableModel.load(model)
-    summary, notes = fitted.summary, [str(note) for note in fitted.summary.get("warnings", [])]
+    notes = [str(note) for note in fitted.summary.get("warnings", [])]
     command = f"varpu report {shlex.quote(model.name)}"
     if table is None:
-        return PUReport.without_rows(
+        return PUReport(
             fitted.classifier,
-            n_rows=summary["rows"],
-            n_labelled=summary["positives"],
+            None,
+            fitted.classifier.classes_[fitted.labelled.astype(int)],
             title=title,
+            max_rows=max_rows,
             notes=notes,
             command=f"{command} --out report.html",
         )

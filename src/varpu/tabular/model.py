@@ -33,6 +33,7 @@ _FOR_LARGE: dict[str, Any] = {
 _RESULT = ("probability", "label")
 
 Progress = Callable[[str], None]
+_LABELLED = "fit.labelled"  # beside the arrays of the encoder
 
 
 class TableModel:
@@ -53,6 +54,8 @@ class TableModel:
         What was found, as plain values: ``rows``, ``positives``, ``scenario``, ``prior``,
         ``prior_interval``, ``held_out_loss``, ``method``, ``candidates``, ``columns`` (used and
         left out), ``warnings``, ``seconds`` and ``versions``.
+    labelled : bool array
+        Which rows of the table of fit were labelled.
 
     Examples
     --------
@@ -75,10 +78,11 @@ class TableModel:
         positive: str,
         id: str | None,
         summary: dict[str, Any],
+        labelled: NDArray[np.bool_],
     ) -> None:
         self.classifier, self.encoder = classifier, encoder
         self.label, self.positive, self.id = label, positive, id
-        self.summary = summary
+        self.summary, self.labelled = summary, labelled
 
     @classmethod
     def fit(
@@ -147,7 +151,8 @@ class TableModel:
         )
         summary = summarize(classifier, encoder, positives, scenario, notes)
         summary["seconds"] = time.monotonic() - began
-        return cls(classifier, encoder, label=label, positive=positive, id=id, summary=summary)
+        about: dict[str, Any] = {"label": label, "positive": positive, "id": id}
+        return cls(classifier, encoder, **about, summary=summary, labelled=positives)
 
     @property
     def out_of_fold(self) -> NDArray[np.float64]:
@@ -202,15 +207,17 @@ class TableModel:
         fields, arrays = self.encoder.to_state()
         about = {"label": self.label, "positive": self.positive, "id": self.id}
         body = {**about, "varpu": __version__, "summary": self.summary, "encoder": fields}
+        arrays = {**arrays, _LABELLED: self.labelled.astype(np.uint8)}
         folder.write(Path(path), self.classifier, body, arrays, force)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """Read what :meth:`save` wrote; :class:`ModelFileError` if one byte of it was changed."""
         classifier, body, arrays = folder.read(Path(path))
+        labelled = arrays.pop(_LABELLED).astype(bool)
         encoder = TableEncoder.from_state(body["encoder"], arrays)
         about = {name: body[name] for name in ("label", "positive", "id", "summary")}
-        return cls(classifier, encoder, **about)
+        return cls(classifier, encoder, **about, labelled=labelled)
 
 
 def _classifier(
