@@ -97,12 +97,17 @@ def test_killed_ten_times_and_then_to_the_end(tmp_path):
 
 
 def test_ctrl_c_leaves_a_clean_state(tmp_path):
-    process = start(tmp_path)
-    while not begun(tmp_path) and process.poll() is None:
-        time.sleep(0.002)
-    process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
+    # On a busy machine a run can be over before the signal reaches it; then another one is begun.
+    for folder in (tmp_path / str(attempt) for attempt in range(5)):
+        folder.mkdir()
+        process = start(folder)
+        while not begun(folder) and process.poll() is None:
+            time.sleep(0.002)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+        if process.returncode != 0:
+            break
     assert process.returncode == 130
     assert b"the same command goes on from there" in said
     assert b"Traceback" not in said
-    assert all(path.suffix == ".json" for path in tmp_path.rglob("results/*/*/*"))
+    assert all(path.suffix == ".json" for path in folder.rglob("results/*/*/*"))
