@@ -19,10 +19,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from report import cpu_name, write
+from report import write
 
 from varpu import __version__
 from varpu.tabular import TableWriter
+from varpu.versions import cpu_name
 
 _BATCH = 100_000
 _LEVELS = {"city": 40, "shop": 12, "plan": 4, "browser": 8}

@@ -27,11 +27,12 @@ import tasks
 import textbook
 import torch
 from gpu import accuracies, shared_settings
-from report import cpu_name, write
+from report import write
 
 from varpu import __version__, paper_recipe
 from varpu.nets import MLP
 from varpu.training import DeviceRows, train
+from varpu.versions import cpu_name
 
 
 def ours(task: tasks.Task, seed: int, patience: int | None) -> tuple[float, float]:

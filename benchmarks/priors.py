@@ -25,10 +25,11 @@ import numpy as np
 import sklearn
 import uci
 from priors_mixtures import MIXTURES, fashion_classes, load
-from report import cpu_name, write
+from report import write
 
 from varpu.exceptions import ScaleWarning
 from varpu.priors import BBE, DEDPUL, KM1, KM2, BasePriorEstimator, ElkanNotoPrior, TIcE
+from varpu.versions import cpu_name
 
 METHODS: dict[str, Callable[..., BasePriorEstimator]] = {
     "BBE": BBE,

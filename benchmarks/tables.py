@@ -23,12 +23,13 @@ import numpy as np
 import sklearn
 from joblib import Parallel, delayed, parallel_config
 from lightgbm import LGBMClassifier
-from report import cpu_name, write
+from report import write
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from split import Split
 from tables_tasks import load, task_name
 
 import varpu
+from varpu.versions import cpu_name
 
 Found = tuple[np.ndarray, float | None]  # P(positive) of the test rows, and the prior if told
 Model = Callable[[Split, int], Found]

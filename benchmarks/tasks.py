@@ -1,13 +1,12 @@
-"""The paper's tasks as the benchmarks use them: data from VARPU_DATA, the paper's splits."""
+"""The paper's tasks as the speed benchmarks use them: the authors' numbers of held-out rows."""
 
-import gzip
 import os
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
+from varpu import datasets
 from varpu.training import Member
 
 
@@ -48,55 +47,31 @@ def data_dir() -> Path:
     return Path(folder)
 
 
+def published(data: datasets.Dataset, positive: list, *sizes: int) -> Task:
+    """A data set with the test rows that it was published with."""
+    X, y, train, test = data.X, np.isin(data.y, positive), data.train, data.test
+    return Task(X[train], y[train], X[test], y[test], *sizes)
+
+
 def avila() -> Task:
     """Avila, class A against the rest."""
-    train, test = (
-        pd.read_csv(data_dir() / "avila" / f"avila-{part}.txt", header=None)
-        for part in ("tr", "ts")
-    )
-    features = [frame.iloc[:, :10].to_numpy(np.float32) for frame in (train, test)]
-    return Task(
-        features[0],
-        (train[10] == "A").to_numpy(),
-        features[1],
-        (test[10] == "A").to_numpy(),
-        2000,
-        192,
-        1000,
-    )
+    return published(datasets.avila(), ["A"], 2000, 192, 1000)
 
 
 def grid(seed: int) -> Task:
     """Grid stability, stable against unstable, with ``stab`` as published; 4,000 test rows."""
-    frame = pd.read_csv(data_dir() / "grid-stability" / "Data_for_UCI_named.csv")
-    X = frame.drop(columns="stabf").to_numpy(np.float32)
-    y = (frame["stabf"] == "stable").to_numpy()
+    data = datasets.grid_stability(stab=True)
+    X, y = data.X, data.y == "stable"
     order = np.random.default_rng([seed, 1]).permutation(len(y))
     test, train = order[:4000], order[4000:]
     return Task(X[train], y[train], X[test], y[test], 1000, 167, 1000)
 
 
-def _idx(name: str, header: int) -> np.ndarray:
-    with gzip.open(data_dir() / "FashionMNIST" / "raw" / name) as file:
-        return np.frombuffer(file.read(), np.uint8, offset=header)
-
-
 def fashion_mnist() -> Task:
     """FashionMNIST, classes 1, 4, 7 against the rest."""
-    parts = []
-    for part in ("train", "t10k"):
-        images = _idx(f"{part}-images-idx3-ubyte.gz", 16).reshape(-1, 1, 28, 28)
-        parts += [images, np.isin(_idx(f"{part}-labels-idx1-ubyte.gz", 8), [1, 4, 7])]
-    return Task(*parts, 3000, 270, 5000)
+    return published(datasets.fashion_mnist(), [1, 4, 7], 3000, 270, 5000)
 
 
 def cifar10() -> Task:
     """CIFAR-10, classes 0, 1, 8, 9 against the rest."""
-    folder = data_dir() / "cifar-10-batches-bin"
-    names = [[f"data_batch_{i}.bin" for i in range(1, 6)], ["test_batch.bin"]]
-    parts = []
-    for files in names:
-        raw = np.concatenate([np.fromfile(folder / name, np.uint8) for name in files])
-        raw = raw.reshape(-1, 3073)
-        parts += [raw[:, 1:].reshape(-1, 3, 32, 32), np.isin(raw[:, 0], [0, 1, 8, 9])]
-    return Task(*parts, 3000, 332, 5000)
+    return published(datasets.cifar10(), [0, 1, 8, 9], 3000, 332, 5000)

@@ -20,7 +20,7 @@ from importlib.metadata import version
 import numpy as np
 import pandas as pd
 import sklearn
-from report import cpu_name, write
+from report import write
 from sklearn.metrics import roc_auc_score
 from split import Split
 from tasks import data_dir
@@ -28,6 +28,7 @@ from tasks import data_dir
 import varpu
 from varpu.base import BasePUClassifier
 from varpu.exceptions import ScaleWarning
+from varpu.versions import cpu_name
 
 MODELS: dict[str, Callable[[int], BasePUClassifier]] = {
     "PUClassifier": lambda seed: varpu.PUClassifier(random_state=seed),

@@ -152,19 +152,6 @@ def test_without_a_table(fitted):
         PUReport(model, None, y[::-1]).to_dict()
 
 
-def test_without_rows(fitted, report):
-    model, _, y = fitted
-    alone = PUReport.without_rows(model, n_rows=len(y), n_labelled=int(y.sum()))
-    found, full = alone.to_dict(), report.to_dict()
-    assert found.keys() == full.keys()
-    assert found["answer"] == full["answer"].split(";")[0] + "."
-    assert sum(found["scores"]["all"]) == len(y)
-    assert found["rows"] is None
-    assert "rows-data" not in alone.html().split("<script>")[0]
-    assert alone.markdown().count("## ") == 4
-    alone.plot_scores()
-
-
 def test_members_that_give_their_scores_are_compared(fitted):
     model, X, y = fitted
 

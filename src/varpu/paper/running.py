@@ -8,17 +8,21 @@ from typing import TYPE_CHECKING
 
 from varpu.exceptions import DatasetError, PUInputError
 from varpu.paper.loading import experiment, names
-from varpu.paper.machine import hardware, versions
 from varpu.paper.naming import known
 from varpu.paper.registry import find_method, find_task
 from varpu.paper.reporting import Reporter
 from varpu.paper.results import FOLDER, Run, Store
 from varpu.paper.specs import Cell, Experiment
+from varpu.versions import hardware, versions
 
 if TYPE_CHECKING:
     from varpu.paper.methods.base import LookUp, RunOptions, SeedResult
 
 __all__ = ["Job", "Outcome", "plan", "run", "store_for"]
+
+
+# What does the arithmetic of a result.
+_ARITHMETIC = ("torch", "numpy", "scikit-learn", "lightgbm")
 
 
 @dataclass(frozen=True)
@@ -208,7 +212,7 @@ def _run_job(
         report.begin(job, len(job.seeds) - len(seeds))
         if not seeds:
             return
-        about = _About(versions(), hardware(options.device), command)
+        about = _About(versions(_ARITHMETIC), hardware(options.device), command)
         for results in find_method(cell.method).run(find_task(cell.task), seeds, options):
             # At once: what was trained together is kept together, or is trained together again.
             store.add(cell, [_as_run(result, about) for result in results])

@@ -9,13 +9,7 @@ import numpy as np
 
 from varpu.exceptions import VarpuError
 from varpu.report import words
-from varpu.report.diagnostics import (
-    agreement,
-    diagnostics,
-    kept_histogram,
-    loss_alone,
-    score_histogram,
-)
+from varpu.report.diagnostics import agreement, diagnostics, score_histogram
 from varpu.report.importance import column_names, importance, is_table
 from varpu.report.rows import plain, ranked_rows
 from varpu.report.scoring import Bools, scenario_of, score_rows
@@ -60,40 +54,15 @@ def contents(
         "diagnostics": diagnostics(model, positive, scored),
         "candidates": _candidates(model),
         "importance": columns,
-        "agreement": agreement(model, X),
+        "agreement": agreement(model, X, random_state),
         "findings": _findings(findings, X, positive, data["scenario"]),
         "card": _card(model),
         "reproduce": command or _python(model),
     }
 
 
-def contents_without_rows(
-    model: Any,
-    n_rows: int,
-    n_labelled: int,
-    title: str | None,
-    command: str | None,
-    notes: list[str],
-) -> dict[str, Any]:
-    """What can be said without knowing which rows are labelled."""
-    data = _data(model, None, n_rows, n_labelled)
-    loss = float(getattr(model, "held_out_loss_", np.nan))
-    return {
-        **_opening(model, data, title, notes, None),
-        "scores": {**kept_histogram(model), "about": words.WITHOUT_ROWS},
-        "rows": None,
-        "diagnostics": loss_alone(loss),
-        "candidates": _candidates(model),
-        "importance": None,
-        "agreement": None,
-        "findings": None,
-        "card": _card(model),
-        "reproduce": command or _python(model),
-    }
-
-
 def _opening(
-    model: Any, data: dict[str, Any], title: str | None, notes: list[str], marked: int | None
+    model: Any, data: dict[str, Any], title: str | None, notes: list[str], marked: int
 ) -> dict[str, Any]:
     prior = _prior(model)
     estimate = _estimate(data, prior, marked)
@@ -137,7 +106,7 @@ def _prior(model: Any) -> dict[str, Any]:
     }
 
 
-def _estimate(data: dict[str, Any], prior: dict[str, Any], marked: int | None) -> dict[str, Any]:
+def _estimate(data: dict[str, Any], prior: dict[str, Any], marked: int) -> dict[str, Any]:
     """From the share of positives in the marginal to their number among the unlabelled rows."""
 
     def hidden(share: float) -> int:

@@ -6,16 +6,10 @@ import numpy as np
 
 from varpu.crossfit import pooled_loss
 from varpu.metrics import pu_calibration_error, pu_roc_auc
-from varpu.report.scoring import (
-    Bools,
-    Floats,
-    Scored,
-    pool_weights,
-    scenario_of,
-    scored_out_of_fold,
-)
+from varpu.report.scoring import Bools, Floats, Scored, pool_weights, scenario_of, take
 
 _BINS = 10
+_MOST_COMPARED = 2_000
 # An edge at 0.5, so that each bar is marked or not.
 _EDGES = np.linspace(0, 1, 26 + 1)
 
@@ -28,39 +22,11 @@ def score_histogram(positive: Bools, scored: Scored) -> dict[str, Any]:
         "edges": [round(float(edge), 4) for edge in _EDGES],
         "labelled": labelled,
         "unlabelled": unlabelled,
-        "all": None,
-    }
-
-
-def kept_histogram(model: Any) -> dict[str, Any]:
-    """Counts of all rows of the fit by probability, from the scores that the model kept."""
-    scores = np.asarray(getattr(model, "out_of_fold_log_ratio_", []))
-    finite = scores[np.isfinite(scores)]
-    known = len(finite) and len(finite) == len(scores)
-    return {
-        "out_of_fold": True,
-        "edges": [round(float(edge), 4) for edge in _EDGES],
-        "labelled": None,
-        "unlabelled": None,
-        "all": _counts(scored_out_of_fold(model, finite).probability) if known else None,
     }
 
 
 def _counts(probability: Floats) -> list[int]:
     return [int(number) for number in np.histogram(probability, bins=_EDGES)[0]]
-
-
-def loss_alone(loss: float) -> dict[str, Any]:
-    """The diagnostics of which nothing but the held-out loss is known."""
-    return {
-        "out_of_fold": True,
-        "loss": loss if np.isfinite(loss) else None,
-        "recall": None,
-        "auc": None,
-        "calibration_error": None,
-        "calibration_noise": None,
-        "calibration": [],
-    }
 
 
 def diagnostics(model: Any, positive: Bools, scored: Scored) -> dict[str, Any]:
@@ -114,14 +80,19 @@ def _calibration(
     return lines
 
 
-def agreement(model: Any, X: Any) -> dict[str, Any] | None:
+def agreement(model: Any, X: Any, random_state: int) -> dict[str, Any] | None:
     """Rank correlations between the scores of a blend's members, where it gives them.
 
-    A blend gives them by a method ``member_log_ratios(X)``: a frame with a column a member.
+    A blend gives them by a method ``member_log_ratios(X)``: a frame with a column a member. Some
+    rows do: every member scores them anew.
     """
     members = getattr(model, "member_log_ratios", None)
     if members is None or X is None:
         return None
+    n_rows = int(np.shape(X)[0])
+    if n_rows > _MOST_COMPARED:
+        random = np.random.default_rng(random_state)
+        X = take(X, random.choice(n_rows, _MOST_COMPARED, replace=False))
     scores = members(X)
     if scores.shape[1] < 2:
         return None

@@ -8,7 +8,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from varpu.crossfit import pooled_loss
-from varpu.report.scoring import Bools, Floats, pool_weights, scenario_of
+from varpu.report.scoring import Bools, Floats, pool_weights, scenario_of, take
 from varpu.tables import is_category
 
 _REPEATS = 3
@@ -49,7 +49,7 @@ def importance(
     random = np.random.default_rng(random_state)
     columns = _columns_to_try(X, log_ratio)
     rows, weight_p, weight_u = _sample(positive, scenario_of(model), len(columns), random)
-    table = _take(X, rows)
+    table = take(X, rows)
     base = pooled_loss(np.asarray(model.log_ratio(table)), weight_p, weight_u)
     names = column_names(model, X)
     found = []
@@ -109,12 +109,6 @@ def _standard(values: Floats) -> Floats:
         return np.zeros_like(values)
     values = np.where(known, values, values[known].mean())
     return np.asarray((values - values.mean()) / (values.std() or 1.0))
-
-
-def _take(X: Any, rows: Rows) -> Any:
-    if isinstance(X, pd.DataFrame):
-        return X.iloc[rows].reset_index(drop=True)
-    return np.asarray(X)[rows]
 
 
 def _shuffled(table: Any, j: int, drawn: Rows) -> Any:

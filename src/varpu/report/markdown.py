@@ -45,15 +45,12 @@ def _key_numbers(contents: dict[str, Any]) -> str:
         ("labelled", f"{data['labelled']:,}"),
         ("unlabelled", f"{data['unlabelled']:,}"),
         ("share of positives", share),
+        ("marked", f"{contents['estimate']['marked']:,}"),
     ]
-    if contents["estimate"]["marked"] is not None:
-        lines.append(("marked", f"{contents['estimate']['marked']:,}"))
     return _table(("", ""), lines)
 
 
-def _rows(rows: dict[str, Any] | None) -> list[str]:
-    if rows is None:
-        return []
+def _rows(rows: dict[str, Any]) -> list[str]:
     shown = rows["data"][:_FIRST_ROWS]
     head = [text(column["name"]) for column in rows["columns"]]
     intro = f"The first {len(shown)} of {rows['total']:,} unlabelled rows."

@@ -34,9 +34,7 @@ def _wanted(contents: dict[str, Any], key: str, what: str) -> Any:
 def scores(contents: dict[str, Any], ax: Axes | None) -> Axes:
     """Draw shares of labelled and of unlabelled rows by probability."""
     ax, found = _axes(ax), contents["scores"]
-    for side, colour in (("all", UNLABELLED), ("unlabelled", UNLABELLED), ("labelled", LABELLED)):
-        if not found[side]:
-            continue
+    for side, colour in (("unlabelled", UNLABELLED), ("labelled", LABELLED)):
         total = max(1, sum(found[side]))
         shares = [number / total for number in found[side]]
         ax.stairs(shares, found["edges"], fill=True, color=colour, alpha=0.25)

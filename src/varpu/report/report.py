@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from varpu.base import BasePUClassifier
 from varpu.checks import whole
 from varpu.exceptions import PUInputError
-from varpu.report.contents import contents, contents_without_rows
+from varpu.report.contents import contents
 from varpu.report.rows import check_ids
 
 if TYPE_CHECKING:
@@ -93,31 +93,6 @@ class PUReport:
             "max_rows": whole("max_rows", max_rows, 1),
             "random_state": whole("random_state", random_state, 0),
         }
-
-    @classmethod
-    def without_rows(
-        cls,
-        model: BasePUClassifier,
-        *,
-        n_rows: int,
-        n_labelled: int,
-        title: str | None = None,
-        command: str | None = None,
-        notes: Sequence[str] = (),
-    ) -> Self:
-        """Report on a model alone: how many rows it was fitted on, and how many were labelled.
-
-        No row is ranked, and nothing is said that wants to know which rows were labelled.
-        """
-        _check_model(model)
-        whole("n_labelled", n_labelled, 1)
-        whole("n_rows", n_rows, n_labelled + 1)
-        report = cls.__new__(cls)
-        report.model, report.X = model, None
-        report._contents = contents_without_rows(
-            model, n_rows, n_labelled, title, command, list(notes)
-        )
-        return report
 
     @cached_property
     def _contents(self) -> dict[str, Any]:

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import scipy.sparse
 from numpy.typing import NDArray
 
 from varpu.crossfit import marginal_rows, pooled_loss
@@ -45,6 +47,13 @@ def scenario_of(model: Any) -> str:
     return str(getattr(model, "scenario", "single-set"))
 
 
+def take(X: Any, rows: NDArray[np.int64]) -> Any:
+    """Some rows of a frame, a dense array or a sparse matrix."""
+    if isinstance(X, pd.DataFrame):
+        return X.iloc[rows].reset_index(drop=True)
+    return X[rows] if scipy.sparse.issparse(X) else np.asarray(X)[rows]
+
+
 def pool_weights(positive: Bools, scenario: str) -> tuple[Floats, Floats]:
     """Weight of each row among the labelled ones and in the sample of the marginal."""
     return positive.astype(np.float64), marginal_rows(positive, scenario).astype(np.float64)
@@ -57,7 +66,7 @@ def score_rows(model: Any, X: Any, positive: Bools) -> Scored:
     """
     held_out = out_of_fold(model, positive)
     if held_out is not None:
-        return scored_out_of_fold(model, held_out)
+        return _scored_out_of_fold(model, held_out)
     if X is None:
         raise PUInputError(
             "a report without a table wants the labels that the model was fitted on, in their"
@@ -68,7 +77,7 @@ def score_rows(model: Any, X: Any, positive: Bools) -> Scored:
     return Scored(log_ratio, probability, log_ratio, False)
 
 
-def scored_out_of_fold(model: Any, scores: Floats) -> Scored:
+def _scored_out_of_fold(model: Any, scores: Floats) -> Scored:
     """What the model says of rows by the scores that it kept from the fit."""
     curve = model.recalibration_
     log_ratio = scores if curve is None else curve(scores)

@@ -39,8 +39,6 @@ def answer(data: dict[str, Any], estimate: dict[str, Any], prior: dict[str, Any]
         low, high = estimate["interval"]
         text += f" (90% interval {count(low)} to {count(high)})"
     marked = estimate["marked"]
-    if marked is None:
-        return f"{text}."
     return f"{text}; {count(marked)} {'is' if marked == 1 else 'are'} marked."
 
 
@@ -98,12 +96,6 @@ def about_importance(found: dict[str, Any], out_of_fold: bool) -> str:
     if left_out:
         text += f". {count(left_out)} columns that hardly go with the score were left out"
     return text + "."
-
-
-WITHOUT_ROWS = (
-    "Made from what the model kept: every row is scored by models that did not see it, but which"
-    " rows are labelled is not kept. Give the table to see and rank the rows themselves."
-)
 
 
 def about_scores(out_of_fold: bool) -> str:

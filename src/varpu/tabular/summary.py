@@ -1,15 +1,14 @@
 """What is told of a fit: how long it may take, and what was found."""
 
-from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from varpu import __version__
 from varpu.auto import PUClassifier
 from varpu.tabular.encoder import TableEncoder
+from varpu.versions import versions
 
 # Above, comparing several kinds of model takes too long and gains little.
 LARGE = 200_000
@@ -68,5 +67,5 @@ def summarize(
             "left_out": encoder.columns_[~used].to_dict("records"),
         },
         "warnings": notes,
-        "versions": {"varpu": __version__, **{name: version(name) for name in _VERSIONS}},
+        "versions": versions(_VERSIONS),
     }

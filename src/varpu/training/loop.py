@@ -96,7 +96,6 @@ def train(
         Give up after the first few epochs if no member's held-out loss is below that by then.
     """
     device = rows.X.device
-    results: list[list[Trained]] = []
     gpus = [device] if device.type == "cuda" else []
     with arithmetic(recipe.precision, device), torch.random.fork_rng(devices=gpus):
         stacks = _build(rows, members, recipe, factory)
@@ -105,7 +104,7 @@ def train(
             owner = fingerprint(rows, members, recipe, [stack for stack, _, _ in stacks])
         in_step = any(member.group is not None for member in members)
         turns = [stacks] if in_step else [[stack] for stack in stacks]
-        results = [[] for _ in turns]
+        results: list[list[Trained]] = [[] for _ in turns]
         with EpochBar(recipe.epochs * len(turns), progress) as bar:
 
             def lane(i: int) -> Iterator[None]:

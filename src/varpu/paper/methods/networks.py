@@ -19,6 +19,7 @@ from varpu.training import (
     DeviceRows,
     Member,
     Recipe,
+    Risk,
     Trained,
     compute_dtype,
     logits,
@@ -90,6 +91,20 @@ class Bench:
 def _undivided(rows: Tensor) -> Tensor:
     """Pixels normalised as if they were from 0 to 1, while they are from 0 to 255."""
     return 2 * rows.float() - 1
+
+
+def risk_recipe(bench: Bench, options: RunOptions, risk: Risk, weight_decay: float = 0.0) -> Recipe:
+    """How networks of a misclassification risk are trained."""
+    return Recipe(
+        penalty=None,
+        batch_size=bench.task.batch_size,
+        epochs=QUICK_EPOCHS if options.quick else 50,
+        betas=(0.9, 0.999),
+        weight_decay=weight_decay,
+        lr_milestones=(),
+        precision=bench.precision,
+        risk=risk,
+    )
 
 
 def groups_of_seeds(task: Task, seeds: Sequence[int]) -> Iterator[list[int]]:

@@ -12,13 +12,13 @@ from torch import Tensor
 from varpu.classic.rank_pruning import noise_rates, rows_to_keep
 from varpu.paper.methods.base import RunOptions, SeedResult
 from varpu.paper.methods.networks import (
-    QUICK_EPOCHS,
     Bench,
     Floats,
     Rows,
     described,
     groups_of_seeds,
     judged,
+    risk_recipe,
 )
 from varpu.paper.tasks import Problem, Task
 from varpu.training import Member, Recipe, Risk
@@ -40,15 +40,7 @@ class RankPruning:
     ) -> Iterator[list[SeedResult]]:
         """Train the folds of some seeds together, then what is left after pruning."""
         bench = Bench.of(task, options)
-        recipe = Recipe(
-            penalty=None,
-            batch_size=task.batch_size,
-            epochs=QUICK_EPOCHS if options.quick else 50,
-            betas=(0.9, 0.999),
-            lr_milestones=(),
-            precision=bench.precision,
-            risk=Risk("supervised", surrogate="logistic"),
-        )
+        recipe = risk_recipe(bench, options, Risk("supervised", surrogate="logistic"))
         for group in groups_of_seeds(task, seeds):
             yield _group(bench, group, recipe)
 

@@ -11,12 +11,12 @@ import numpy as np
 
 from varpu.paper.methods.base import RunOptions, SeedResult
 from varpu.paper.methods.networks import (
-    QUICK_EPOCHS,
     Bench,
     described,
     groups_of_seeds,
     judged,
     member,
+    risk_recipe,
 )
 from varpu.paper.methods.priors import prior_by
 from varpu.paper.tasks import Task
@@ -42,16 +42,7 @@ class RiskMethod:
     ) -> Iterator[list[SeedResult]]:
         """Train the learning rates of some seeds together, and keep each seed's best."""
         bench = Bench.of(task, options)
-        recipe = Recipe(
-            penalty=None,
-            batch_size=task.batch_size,
-            epochs=QUICK_EPOCHS if options.quick else 50,
-            betas=(0.9, 0.999),
-            weight_decay=WEIGHT_DECAY,
-            lr_milestones=(),
-            precision=bench.precision,
-            risk=Risk(self.kind, mixup=self.mixup),
-        )
+        recipe = risk_recipe(bench, options, Risk(self.kind, mixup=self.mixup), WEIGHT_DECAY)
         for group in groups_of_seeds(task, seeds):
             yield self._group(bench, group, recipe, options)
 
