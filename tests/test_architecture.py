@@ -10,8 +10,8 @@ SOURCE = Path(__file__).parents[1] / "src" / "varpu"
 # The parts of varpu that each package may import, besides itself.
 MAY_IMPORT = {
     "losses": set(),
-    "nets": {"losses", "exceptions"},
-    "training": {"losses", "nets", "exceptions"},
+    "nets": {"losses", "exceptions", "world"},
+    "training": {"losses", "nets", "exceptions", "world"},
     "generative": {"losses", "nets", "training", "exceptions", "checks"},
 }
 # The private modules that a package of users may nevertheless use.

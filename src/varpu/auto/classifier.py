@@ -12,7 +12,6 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from varpu.auto.candidates import (
@@ -26,14 +25,17 @@ from varpu.auto.candidates import (
     model_from_arrays,
 )
 from varpu.auto.columns import Columns
+from varpu.auto.sharing import fit_together
 from varpu.base import SCENARIOS, BasePUClassifier, arrays_under
 from varpu.boosting.rows import take_rows
 from varpu.calibration import recalibration
 from varpu.checks import one_of, real, share, whole
 from varpu.crossfit import blend, blend_weights, fold_splits, marginal_rows, pooled_loss
 from varpu.exceptions import PUInputError, require_extra
+from varpu.seeding import random_of
 from varpu.tables import check_table
 from varpu.tags import PUTags
+from varpu.world import current_world
 
 # A candidate of less weight changes no probability that anyone would look at.
 _LEAST_WEIGHT = 1e-3
@@ -169,7 +171,7 @@ class PUClassifier(BasePUClassifier):
         return table
 
     def _fit(self, X: Any, positive: NDArray[np.bool_]) -> None:
-        random = check_random_state(self.random_state)
+        random = random_of(self.random_state)
         splits = fold_splits(X, positive, self.n_folds, self.scenario, random)
         marginal = marginal_rows(positive, self.scenario)
         weight_p, weight_u = positive.astype(np.float64), marginal.astype(np.float64)
@@ -202,11 +204,11 @@ class PUClassifier(BasePUClassifier):
         found: list[Candidate] = []
         lines: list[dict[str, Any]] = []
         losses: dict[str, list[float]] = {}  # of each family
-        with _Watch(self.progress) as watch:
+        with _Watch(self.progress if current_world().is_first else False) as watch:
             for family, name, fit in fits(problem, self._families(problem, lines)):
                 goal = _goal([loss for own in losses.values() for loss in own])
                 note = ""
-                if found and deadline is not None and time.monotonic() > deadline:
+                if found and deadline is not None and _is_past(deadline):
                     note = "not fitted: out of time"
                 elif min(losses.get(family, [goal])) > goal:
                     note = "not fitted: its family is out of reach of the best"
@@ -215,7 +217,7 @@ class PUClassifier(BasePUClassifier):
                     continue
                 watch.show(name)
                 began = time.monotonic()
-                fitted = fit(Limits(deadline, goal))
+                fitted = fit_together(family, fit, Limits(deadline, goal))
                 seconds = (time.monotonic() - began) / len(fitted)
                 found += fitted
                 for one in fitted:
@@ -233,6 +235,25 @@ class PUClassifier(BasePUClassifier):
             note = "torch is not installed: pip install 'varpu[torch]'"
             lines.append({"candidate": "networks", "family": "networks", "note": note})
         return usable
+
+    def _take_single(
+        self,
+        candidate: Candidate,
+        columns: Columns,
+        held_out: pd.DataFrame,
+        weight_p: Floats,
+        weight_u: Floats,
+    ) -> None:
+        """Be the classifier of one candidate, with what was held out as the pool of scores."""
+        self.classes_ = np.array([False, True])
+        self.n_features_in_ = held_out.shape[1]
+        self.feature_names_in_ = np.array(held_out.columns, dtype=object)
+        self._columns = columns
+        self._keep([candidate], np.ones(1))
+        self._fix_scale(candidate.log_ratio, weight_p, weight_u)
+        line = {"candidate": candidate.name, "family": candidate.family, "weight": 1.0, "note": ""}
+        lines = [{**line, "held_out_loss": self.held_out_loss_}]
+        self.candidates_ = pd.DataFrame(lines, columns=_COLUMNS).astype(_NUMBERS)
 
     def _keep(self, found: list[Candidate], weights: Floats) -> None:
         used = np.flatnonzero(weights > 0)
@@ -313,6 +334,11 @@ class PUClassifier(BasePUClassifier):
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = True
         return tags
+
+
+def _is_past(deadline: float) -> bool:
+    """By the clock of the first process, where several fit together: all must do the same."""
+    return bool(current_world().from_first(time.monotonic() > deadline))
 
 
 def _goal(losses: list[float]) -> float:

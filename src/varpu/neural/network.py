@@ -5,7 +5,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight
 from torch import nn
 
@@ -14,6 +13,7 @@ from varpu.neural.checks import check_single_params
 from varpu.neural.single import train_single
 from varpu.neural.single_classifier import SingleNetworkClassifier
 from varpu.neural.split import split_rows
+from varpu.seeding import random_of
 from varpu.training import Risk
 
 Floats = NDArray[np.float64]
@@ -145,7 +145,7 @@ class NetworkClassifier(SingleNetworkClassifier):
         check_single_params(self)
 
     def _fit_rows(self, X: NDArray[Any], positive: NDArray[np.bool_], weight: Floats) -> None:
-        random = check_random_state(self.random_state)
+        random = random_of(self.random_state)
         split = split_rows(positive, self.validation_fraction, "case-control", random)
         prior = float(weight[positive].sum() / weight.sum())
         # The prior says how the classes stand to each other; within each, weights are 1 on average.

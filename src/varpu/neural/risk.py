@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 from torch import nn
 
 from varpu.base import SCENARIOS
@@ -17,6 +16,7 @@ from varpu.neural.single import train_single
 from varpu.neural.single_classifier import SingleNetworkClassifier
 from varpu.neural.split import split_rows
 from varpu.priors import BasePriorEstimator, check_prior, resolve_prior
+from varpu.seeding import random_of
 from varpu.training import Risk
 
 
@@ -86,7 +86,7 @@ class RiskClassifier(SingleNetworkClassifier):
 
     def _fit(self, X: NDArray[Any], positive: NDArray[np.bool_]) -> None:
         factory_of(self)  # complains of a network that does not fit before any work is done
-        random = check_random_state(self.random_state)
+        random = random_of(self.random_state)
         split = split_rows(positive, self.validation_fraction, self.scenario, random)
         seed, prior_seed = (int(random.randint(2**31 - 1)) for _ in range(2))
         prior, self.prior_interval_ = resolve_prior(

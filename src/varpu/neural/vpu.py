@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 from torch import Tensor, nn
 
 from varpu import scale as scaling
@@ -20,6 +19,7 @@ from varpu.neural.ensemble import Ensemble, Fitted, best_network
 from varpu.neural.fitting import HISTORY, history_of, train_networks
 from varpu.neural.inputs import factory_of, network_in_state, prepared
 from varpu.neural.split import split_rows
+from varpu.seeding import random_of
 from varpu.tables import column_scales
 from varpu.tags import PUTags
 from varpu.training import pick_device
@@ -225,7 +225,7 @@ class VPUClassifier(BasePUClassifier):
 
     def _fit(self, X: NDArray[Any], positive: NDArray[np.bool_]) -> None:
         factory = factory_of(self)
-        random = check_random_state(self.random_state)
+        random = random_of(self.random_state)
         if self.cv is None:
             splits = [split_rows(positive, self.validation_fraction, self.scenario, random)]
         else:

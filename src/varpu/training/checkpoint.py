@@ -21,6 +21,7 @@ from varpu.exceptions import ModelFileError
 from varpu.nets import Stack
 from varpu.training.members import Member, Recipe
 from varpu.training.rows import DeviceRows
+from varpu.world import current_world
 
 if TYPE_CHECKING:
     from varpu.training.loop import Run
@@ -63,8 +64,8 @@ class Checkpoint:
         self._path, self._owner = path, owner
 
     def save(self, runs: "list[Run]", epoch: int) -> None:
-        """Write the state after ``epoch``, or nothing at all."""
-        if self._path is None:
+        """Write the state after ``epoch``, or nothing at all; one process does it for all."""
+        if self._path is None or not current_world().is_first:
             return
         self._path.parent.mkdir(parents=True, exist_ok=True)
         # Views of one memory are refused by safetensors, and copying is cheap beside an epoch.
@@ -76,7 +77,10 @@ class Checkpoint:
 
     def restore(self, runs: "list[Run]") -> int:
         """Put a saved state into ``runs``; returns the epoch to go on with (0: start afresh)."""
-        if self._path is None or not self._path.exists():
+        is_there = self._path is not None and self._path.exists()
+        # Else one process would go on from a state that another does not see.
+        current_world().same("checkpoint", "a state to go on from" if is_there else "none")
+        if self._path is None or not is_there:
             return 0
         try:
             with safe_open(self._path, framework="pt") as file:

@@ -14,13 +14,14 @@ from torch import Tensor, nn
 from varpu.nets import Stack, build_stacks
 from varpu.training.checkpoint import Checkpoint, fingerprint
 from varpu.training.draws import STREAM_CRITIC, hashed
-from varpu.training.lanes import aside, join, own_stream, side_by_side
+from varpu.training.lanes import MOST_LANES, aside, join, own_stream, side_by_side
 from varpu.training.members import Member, Recipe
 from varpu.training.precision import arithmetic, compute_dtype
 from varpu.training.progress import EpochBar
 from varpu.training.rows import DeviceRows
 from varpu.training.scoring import Best, Criterion, HeldOut
 from varpu.training.step import TrainingStep
+from varpu.world import World, current_world
 
 # A stack, its critic (for the loss "js" alone), and its members.
 Built = tuple[Stack, Stack | None, list[Member]]
@@ -94,18 +95,25 @@ def train(
         Begin no epoch, but the first, when ``time.monotonic()`` is past that.
     goal : float
         Give up after the first few epochs if no member's held-out loss is below that by then.
+
+    Notes
+    -----
+    Inside :func:`varpu.world.joined_world` the processes train together: each has all the rows, and
+    scores its share of every batch. Layers that draw by themselves (dropout) draw on each process
+    apart; all else is as for one process, to rounding.
     """
-    device = rows.X.device
+    device, world = rows.X.device, current_world()
     gpus = [device] if device.type == "cuda" else []
     with arithmetic(recipe.precision, device), torch.random.fork_rng(devices=gpus):
         stacks = _build(rows, members, recipe, factory)
         owner = ""
-        if checkpoint:
+        if checkpoint or not world.is_alone:
             owner = fingerprint(rows, members, recipe, [stack for stack, _, _ in stacks])
+        _check_alike(rows, owner, world)
         in_step = any(member.group is not None for member in members)
         turns = [stacks] if in_step else [[stack] for stack in stacks]
         results: list[list[Trained]] = [[] for _ in turns]
-        with EpochBar(recipe.epochs * len(turns), progress) as bar:
+        with EpochBar(recipe.epochs * len(turns), progress if world.is_first else False) as bar:
 
             def lane(i: int) -> Iterator[None]:
                 file = checkpoint / f"stack-{i}.safetensors" if checkpoint else None
@@ -116,7 +124,9 @@ def train(
                 )
                 results[i] = [*map(_result, runs)]  # the runs, and the memory they hold, can go
 
-            side_by_side((lane(i) for i in range(len(turns))), device)
+            # Processes must exchange in one order, so with others there is one lane at a time.
+            most = MOST_LANES if world.is_alone else 1
+            side_by_side((lane(i) for i in range(len(turns))), device, most)
     return _joined([result for turn in results for result in turn])
 
 
@@ -139,7 +149,7 @@ def _run(
         patience = recipe.patience
         if patience is not None and all(run.best.age(epoch - 1) >= patience for run in runs):
             break
-        if deadline is not None and epoch and time.monotonic() > deadline:
+        if deadline is not None and epoch and _is_past(deadline):
             break
         if epoch == _TRIAL_EPOCHS and all((run.best.loss > goal).all() for run in runs):
             break
@@ -160,6 +170,20 @@ def _run(
         run.best.restore(run.step.stack)
 
 
+def _check_alike(rows: DeviceRows, owner: str, world: World) -> None:
+    """One clear error on every process, where they were given different things to fit."""
+    if world.is_alone:
+        return
+    world.same("number of columns", list(rows.X.shape[1:]))
+    world.same("number of rows", len(rows.X))
+    world.same("rows, members, settings and seeds (here is a digest)", owner[:16])
+
+
+def _is_past(deadline: float) -> bool:
+    """By the clock of the first process: the others must stop at the same epoch."""
+    return bool(current_world().from_first(time.monotonic() > deadline))
+
+
 def _wait(before: torch.cuda.Event | None, device: torch.device) -> torch.cuda.Event | None:
     """Let the host be no more than an epoch ahead of a GPU, or deadlines would mean little."""
     if device.type != "cuda":
@@ -171,7 +195,8 @@ def _wait(before: torch.cuda.Event | None, device: torch.device) -> torch.cuda.E
 
 def _epoch(run: Run, epoch: int) -> Tensor:
     """Train one stack for an epoch; its held-out losses, of shape (K,)."""
-    torch.manual_seed(run.step.epoch_seed(epoch))  # dropout and the like; the caller forked
+    # Dropout and the like, on each process its own; the caller forked.
+    torch.manual_seed(run.step.epoch_seed(epoch) + run.step.world.rank)
     run.step.begin_epoch(epoch)
     for _ in range(run.step.recipe.steps_per_epoch):
         run.step()

@@ -11,7 +11,8 @@ from varpu.losses import SURROGATES
 from varpu.nets import Stack
 from varpu.training.members import Member, Recipe, Risk
 from varpu.training.rows import DeviceRows, padded
-from varpu.training.step import autocast
+from varpu.training.step import at_least_float32, autocast
+from varpu.world import current_world
 
 # Rows scored at once, over all members: large enough to fill a GPU, small enough for its memory.
 _TABLE_ROWS, _IMAGE_ROWS = 1 << 17, 1 << 13
@@ -19,15 +20,20 @@ _TABLE_ROWS, _IMAGE_ROWS = 1 << 17, 1 << 13
 
 @torch.no_grad()
 def logits(stack: Stack, rows: DeviceRows, numbers: Tensor, recipe: Recipe) -> Tensor:
-    """Logits of each member on its own rows ``(K, n)`` of the table, in evaluation mode."""
+    """Logits of each member on its own rows ``(K, n)`` of the table, in evaluation mode.
+
+    Processes that train together score a share of the rows each.
+    """
+    world = current_world()
     limit = _TABLE_ROWS if rows.X.dim() == 2 else _IMAGE_ROWS
     stack.train(False)
     parts = []
-    for part in numbers.split(max(1, limit // len(numbers)), dim=1):
+    own = numbers[:, world.share(numbers.shape[1])]
+    for part in own.split(max(1, limit // len(numbers)), dim=1):
         with autocast(stack, recipe, rows.X.device):
-            parts.append(stack(rows[part]).float())
+            parts.append(at_least_float32(stack(rows[part])))
     stack.train(True)
-    return torch.cat(parts, dim=1)
+    return world.gather(torch.cat(parts, dim=1), numbers.shape[1])
 
 
 class HeldOut:

@@ -3,6 +3,9 @@
 Everything a step reads lives on the device and is found there by a step counter that lives there
 too, so a step is the same sequence of kernels each time: on a GPU it is captured once as a CUDA
 graph and then replayed.
+
+Where several processes train together each draws the whole batch, scores its share of the rows, and
+computes the loss from everybody's scores (:mod:`varpu.world`).
 """
 
 import contextlib
@@ -20,6 +23,7 @@ from varpu.training.members import Member, Recipe, Risk
 from varpu.training.penalties import PENALTIES, Draw, Scored
 from varpu.training.precision import compute_dtype
 from varpu.training.rows import DeviceRows, RowStream
+from varpu.world import current_world
 
 _EAGER_STEPS = 3  # real steps taken before capture, so that libraries have set themselves up
 
@@ -52,6 +56,7 @@ class TrainingStep:
         device, steps = self.device, recipe.steps_per_epoch
 
         self.batch = recipe.batch_size
+        self.world = current_world()
         seeds = [member.seed for member in members]
         self.seeds = torch.tensor(seeds, device=device)
         self._first_seed = torch.tensor(seeds[:1])  # here, so that nobody waits for the device
@@ -101,7 +106,7 @@ class TrainingStep:
 
     def __call__(self) -> None:
         """Take one step; on a GPU on the current stream, which must not be the default one."""
-        if self.device.type != "cuda":
+        if self.device.type != "cuda" or not self.world.is_alone:
             self._step()
             return
         if self._graph is None and self._taken < _EAGER_STEPS:
@@ -177,17 +182,35 @@ class TrainingStep:
         """Logits of each batch from one pass. P and U share batch-norm statistics, mixed rows have
         their own.
         """
-        sizes = [2 * self.batch, *(self.batch for _ in batches[2:])]
-        return list(self._logits(torch.cat(batches, dim=1), sizes).split(self.batch, dim=1))
+        share = self.world.share(self.batch)
+        own = share.stop - share.start
+        sizes = [2 * own, *(own for _ in batches[2:])]
+        values = self._scores(self.stack, torch.cat([b[:, share] for b in batches], dim=1), sizes)
+        # One exchange for all batches: (K, batches * own) -> (K * batches, own).
+        k, n = len(values), len(batches)
+        whole = self.world.gather(values.reshape(k * n, own), self.batch)
+        return list(whole.reshape(k, n * self.batch).split(self.batch, dim=1))
 
-    def _logits(self, x: Tensor, sizes: Sequence[int] = ()) -> Tensor:
-        with autocast(self.stack, self.recipe, self.device):
-            return self.stack(x, sizes).float()
+    def _logits(self, x: Tensor) -> Tensor:
+        """Logits ``(K, n)`` of a whole batch, of which this process scores its share."""
+        return self._whole_batch(self.stack, x)
 
     def _critic_logits(self, x: Tensor) -> Tensor:
         assert self.critic is not None
-        with autocast(self.critic, self.recipe, self.device):
-            return self.critic(x).float()
+        return self._whole_batch(self.critic, x)
+
+    def _whole_batch(self, stack: Stack, x: Tensor) -> Tensor:
+        own = x[:, self.world.share(x.shape[1])]
+        return self.world.gather(self._scores(stack, own), x.shape[1])
+
+    def _scores(self, stack: Stack, x: Tensor, sizes: Sequence[int] = ()) -> Tensor:
+        with autocast(stack, self.recipe, self.device):
+            return at_least_float32(stack(x, sizes))
+
+
+def at_least_float32(logits: Tensor) -> Tensor:
+    """Losses are computed in float32, whatever the products were, or in what is finer."""
+    return logits if logits.dtype == torch.float64 else logits.float()
 
 
 def autocast(
@@ -278,6 +301,7 @@ class MemberAdam:
         for whole in self._whole:
             whole.grad = None
         objective.backward()
+        current_world().sum_gradients(self._whole)
         self._share_gradients()
         self.optimizer.step()
 
