@@ -4,10 +4,9 @@ The names below are loaded when they are first used, so ``import varpu`` is quic
 learning library.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from varpu.exceptions import missing_extra
+from varpu.lazy import loader
 
 if TYPE_CHECKING:
     from varpu import (
@@ -24,11 +23,12 @@ if TYPE_CHECKING:
         priors,
         report,
         scale,
+        scaleout,
         tabular,
         training,
     )
     from varpu.auto import PUClassifier
-    from varpu.boosting import VPUBoostingClassifier
+    from varpu.boosting import VPUBoostingClassifier, VPUXGBoostClassifier
     from varpu.classic import (
         ElkanNotoClassifier,
         PULDClassifier,
@@ -54,6 +54,7 @@ __all__ = [
     "PUClassifier",
     "VPUClassifier",
     "VPUBoostingClassifier",
+    "VPUXGBoostClassifier",
     "UPUClassifier",
     "NNPUClassifier",
     "GenPUClassifier",
@@ -81,6 +82,7 @@ __all__ = [
     "priors",
     "report",
     "scale",
+    "scaleout",
     "tabular",
     "training",
     "__version__",
@@ -91,6 +93,7 @@ _HOMES = {
     "PUClassifier": "varpu.auto",
     "VPUClassifier": "varpu.neural",
     "VPUBoostingClassifier": "varpu.boosting",
+    "VPUXGBoostClassifier": "varpu.boosting",
     "UPUClassifier": "varpu.neural",
     "NNPUClassifier": "varpu.neural",
     "GenPUClassifier": "varpu.neural",
@@ -118,25 +121,11 @@ _HOMES = {
     "priors": "varpu.priors",
     "report": "varpu.report",
     "scale": "varpu.scale",
+    "scaleout": "varpu.scaleout",
     "tabular": "varpu.tabular",
     "training": "varpu.training",
 }
-_EXTRAS = ("torch", "ray")
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'varpu' has no attribute {name!r}")
-    home = _HOMES[name]
-    try:
-        module = import_module(home)
-    except ModuleNotFoundError as error:
-        if error.name in _EXTRAS:
-            raise missing_extra(error.name) from None
-        raise
-    value = module if home == f"varpu.{name}" else getattr(module, name)
-    globals()[name] = value
-    return value
+__getattr__ = loader(globals(), _HOMES)
 
 
 def __dir__() -> list[str]:

@@ -29,6 +29,7 @@ _CLASSES = {
     "PUClassifier": "varpu.auto",
     "VPUClassifier": "varpu.neural",
     "VPUBoostingClassifier": "varpu.boosting",
+    "VPUXGBoostClassifier": "varpu.boosting",
     "UPUClassifier": "varpu.neural",
     "NNPUClassifier": "varpu.neural",
     "GenPUClassifier": "varpu.neural",

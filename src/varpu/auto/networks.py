@@ -17,7 +17,7 @@ from varpu.training import pick_device
 
 # From nearly free to strongly smoothed: few positives, or many among the unlabelled, want the last.
 LAMS = (0.03, 0.3, 1.0)
-_HIDDEN = (256, 256)
+HIDDEN = (256, 256)
 # Small batches and larger steps reach the same held-out loss as the paper's 500 rows in a quarter
 # of the time. Few positives come by many times an epoch, and want smaller steps.
 _LARGEST_BATCH, _LR, _LR_FEW = 128, 1e-3, 5e-4
@@ -41,7 +41,7 @@ def fit_networks(
     """
     smallest = min(len(split.u) for split in splits)
     settings = VPUClassifier(
-        hidden=_HIDDEN,
+        hidden=HIDDEN,
         lr=_LR if len(splits[0].labelled) >= _FEW_POSITIVES else _LR_FEW,
         batch_size=int(np.clip(smallest // 10, 32, _LARGEST_BATCH)),
         patience=10,
@@ -51,7 +51,7 @@ def fit_networks(
     )
 
     def factory() -> nn.Module:
-        return MLP(view.shape[1], _HIDDEN)
+        return MLP(view.shape[1], HIDDEN)
 
     trained = train_networks(settings, factory, view, splits, list(LAMS), seeds, deadline, goal)
     networks = [network(state) for state in trained.states]
@@ -69,7 +69,7 @@ def network(state: dict[str, Tensor]) -> nn.Module:
     """A trained network from its state."""
     n_columns = state["0.weight"].shape[1]
     with torch.random.fork_rng(devices=[]):  # its first weights are thrown away at once
-        made = MLP(n_columns, _HIDDEN)
+        made = MLP(n_columns, HIDDEN)
     made.load_state_dict(state)
     return made.eval()
 

@@ -1,20 +1,25 @@
 """The variational loss as an objective for boosting: one function of the raw scores.
 
-It knows no booster. LightGBM takes its output as it is, and so would another.
+It knows no booster. LightGBM takes its output as it is, and so does XGBoost, on one machine or
+many.
 """
+
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
 Floats = NDArray[np.float64]
+Weights = NDArray[np.floating] | NDArray[np.bool_]
+Total = Callable[[Floats], Floats]
 
 # The exact second derivative is negative in places, which no booster can use.
 _SMALLEST_HESSIAN = 1e-6
 
 
 def variational_derivatives(
-    scores: Floats, weight_p: Floats, weight_u: Floats
+    scores: Floats, weight_p: Floats, weight_u: Floats, *, total: Total | None = None
 ) -> tuple[Floats, Floats]:
     """First derivative and a positive stand-in for the second of ``L_var`` in each row's score.
 
@@ -31,12 +36,51 @@ def variational_derivatives(
     scores : array of shape (n,)
     weight_p, weight_u : arrays of shape (n,)
         Weights over P and over the marginal sample, zero for rows that are not in it.
+    total : callable, optional
+        Where each of several workers has some of the rows: sums an array over the workers. The
+        rows are coupled by these sums alone, so each worker gets the very derivatives that its
+        rows have in the whole table; a worker may have no positive, or no row.
     """
+    sums = variational_sums(scores, weight_p, weight_u)
+    return derivatives_by_sums(
+        scores, weight_p, weight_u, sums if total is None else np.asarray(total(sums))
+    )
+
+
+def variational_sums(scores: NDArray[np.floating], weight_p: Weights, weight_u: Weights) -> Floats:
+    """All that couples the rows; of parts of a table it is to be added up.
+
+    Returns
+    -------
+    array of shape (5,)
+        The sum of ``weight_u * Phi``, the sums of the weights over P and over the marginal, and
+        the numbers of rows that have such weights.
+    """
+    return np.array(
+        [
+            (weight_u * expit(scores)).sum(dtype=np.float64),
+            weight_p.sum(dtype=np.float64),
+            weight_u.sum(dtype=np.float64),
+            np.count_nonzero(weight_p),
+            np.count_nonzero(weight_u),
+        ]
+    )
+
+
+def log_mean_by_sums(sums: Floats) -> float:
+    """``log E_U[Phi]`` by the sums of :func:`variational_sums` over all rows."""
+    return float(np.log(sums[0] / sums[2]))
+
+
+def derivatives_by_sums(
+    scores: NDArray[np.floating], weight_p: Weights, weight_u: Weights, sums: Floats
+) -> tuple[Floats, Floats]:
+    """The derivatives of some rows by the sums of :func:`variational_sums` over all of them."""
     phi = expit(scores)
-    a = weight_p / weight_p.sum()
+    a = weight_p / sums[1]
     w = weight_u * phi
-    w /= w.sum()
-    size = (np.count_nonzero(weight_p) + np.count_nonzero(weight_u)) / 2
+    w /= sums[0]
+    size = (sums[3] + sums[4]) / 2
     gradient = (w - a) * (1 - phi)
     hessian = (w + a) * phi * (1 - phi)
     return size * gradient, np.maximum(size * hessian, _SMALLEST_HESSIAN)

@@ -49,6 +49,14 @@ def fit(
     time_budget: Annotated[
         float | None, typer.Option(metavar="SECONDS", help="Begin no further model after it.")
     ] = None,
+    stream: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KIND",
+            help="trees or network: for a Parquet or Arrow table, or a folder of such, that is"
+            " larger than memory.",
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Decides everything that is random.")] = 0,
     force: Annotated[bool, typer.Option("--force", help="Replace a model that exists.")] = False,
 ) -> None:
@@ -57,9 +65,48 @@ def fit(
     Example: varpu fit customers.csv --label churned --id customer --out churn
 
     Example: varpu fit --positives known.csv --unlabeled all.parquet --out model
+
+    Example: torchrun --nproc-per-node 2 -m varpu fit customers.csv --label churned --out churn
     """
-    from varpu.exceptions import PUInputError
     from varpu.tabular.folder import check_target
+    from varpu.world import joined_world
+
+    two = positives is not None and unlabeled is not None
+    about: dict[str, Any] = {
+        "positive": positive,
+        "id": id,
+        "drop": drop or (),
+        "scenario": scenario or ("case-control" if two else "single-set"),
+        "prior": prior,
+        "random_state": seed,
+    }
+    # Under torchrun each process takes its part; the first speaks and writes for all.
+    with joined_world() as world:
+        _check(table, label, positive, positives, unlabeled)
+        check_target(out, force)
+        with _Watch(time_budget, world.is_first) as watch:
+            if stream is not None:
+                model = _streamed(watch, stream, table, label, time_budget, about)
+            else:
+                model = _in_memory(watch, table, label, positives, unlabeled, time_budget, about)
+            if two and scenario is None:
+                note = "two tables are taken as case-control: positives were collected apart"
+                model.summary["warnings"].insert(0, note)
+            if world.is_first:
+                watch.stage("writing")
+                model.save(out, force=force)
+    if world.is_first:
+        _show(model, out)
+
+
+def _check(
+    table: Path | None,
+    label: str | None,
+    positive: str | None,
+    positives: Path | None,
+    unlabeled: Path | None,
+) -> None:
+    from varpu.exceptions import PUInputError
 
     two = positives is not None and unlabeled is not None
     if two == (table is not None) or (positives is None) != (unlabeled is None):
@@ -68,32 +115,46 @@ def fit(
         raise PUInputError("--label and --positive are for one TABLE; two tables say it themselves")
     if table is not None and label is None:
         raise PUInputError("say by --label which column marks the positives")
-    check_target(out, force)
 
+
+def _in_memory(
+    watch: "_Watch",
+    table: Path | None,
+    label: str | None,
+    positives: Path | None,
+    unlabeled: Path | None,
+    time_budget: float | None,
+    about: dict[str, Any],
+) -> "TableModel":
     from varpu.tabular import TableModel
 
-    chosen = scenario or ("case-control" if two else "single-set")
-    with _Watch(time_budget) as watch:
-        frame, label, notes = _read(watch, table, label, positives, unlabeled, id)
-        watch.size(*frame.shape)
-        model = TableModel.fit(
-            frame,
-            label=label,
-            positive=positive,
-            id=id,
-            drop=drop or (),
-            scenario=chosen,
-            prior=prior,
-            time_budget=time_budget,
-            random_state=seed,
-            progress=watch.stage,
-        )
-        watch.stage("writing")
-        if two and scenario is None:
-            notes.append("two tables are taken as case-control: positives were collected apart")
-        model.summary["warnings"] = notes + model.summary["warnings"]
-        model.save(out, force=force)
-    _show(model, out)
+    frame, label, notes = _read(watch, table, label, positives, unlabeled, about["id"])
+    watch.size(*frame.shape)
+    model = TableModel.fit(
+        frame, label=label, time_budget=time_budget, progress=watch.stage, **about
+    )
+    model.summary["warnings"] = notes + model.summary["warnings"]
+    return model
+
+
+def _streamed(
+    watch: "_Watch",
+    kind: str,
+    table: Path | None,
+    label: str | None,
+    time_budget: float | None,
+    about: dict[str, Any],
+) -> "TableModel":
+    from varpu.exceptions import PUInputError
+
+    if table is None or label is None:
+        raise PUInputError("--stream takes one TABLE with --label")
+    if time_budget is not None:
+        raise PUInputError("--stream goes over the table once: it has no use for --time-budget")
+
+    from varpu.scaleout import fit_table_stream
+
+    return fit_table_stream(table, kind, label=label, progress=watch.stage, **about)
 
 
 def _read(
@@ -170,7 +231,7 @@ def _cell(value: float | None, form: str) -> str:
 class _Watch:
     """What is being done, and about how long it will take, where someone watches a terminal."""
 
-    def __init__(self, time_budget: float | None) -> None:
+    def __init__(self, time_budget: float | None, shown: bool) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
 
@@ -185,7 +246,10 @@ class _Watch:
         console = Console(stderr=True)
         columns = (TextColumn("{task.description}"), BarColumn(20), TimeElapsedColumn(), Left())
         self._bar = Progress(
-            *columns, console=console, transient=True, disable=not console.is_terminal
+            *columns,
+            console=console,
+            transient=True,
+            disable=not (console.is_terminal and shown),
         )
         self._task: Any = None
         self._budget, self._seconds = time_budget, 0.0
