@@ -263,13 +263,14 @@ def test_a_blend_is_no_worse_than_its_members_in_the_mean(seed, n_positives, shr
     )
 
 
-def test_much_shrinkage_gives_the_shares_that_are_dealt():
+@pytest.mark.parametrize(("n_positives", "sharpness"), [(40, 8), (250, 50), (10_000, 50)])
+def test_much_shrinkage_gives_the_shares_that_are_dealt(n_positives, sharpness):
     atoms = Atoms()
     members = atoms.noisy(4, np.array([[0.1], [0.12], [0.3], [1.0]]))
     members -= np.log(np.exp(members) @ atoms.u)[:, None]
     losses = np.array([atoms.loss(member) for member in members])
-    dealt = np.exp(-50 * (losses - losses.min()))
-    weights = blend_weights(members, *counted(atoms, 100), 1e9)
+    dealt = np.exp(-sharpness * (losses - losses.min()))
+    weights = blend_weights(members, *counted(atoms, n_positives), 1e9)
     np.testing.assert_allclose(weights, dealt / dealt.sum(), atol=1e-6)
     assert np.sum(dealt > 0.01 * dealt.sum()) > 1  # not one of many that are nearly as good
 
@@ -280,7 +281,7 @@ def test_shrinkage_against_a_search_over_all_weights():
     members = atoms.noisy(2, 0.3, 1)
     members -= np.log(np.exp(members) @ atoms.u)[:, None]
     in_p, in_u = counted(atoms, 40)
-    dealt = np.exp(-50 * np.array([atoms.loss(member) for member in members]))
+    dealt = np.exp(-8 * np.array([atoms.loss(member) for member in members]))
     dealt *= 10 / dealt.sum()
     grid = np.linspace(0, 1, 20_001)[1:-1]
     shares = np.stack([1 - grid, grid])

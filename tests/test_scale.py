@@ -82,6 +82,20 @@ def test_weights_are_copies():
     assert weighted == pytest.approx(copied)
 
 
+def test_the_interval_of_weights_is_that_of_copies():
+    """Whole weights are drawn by row number, others by their shares: in the long run the same."""
+    rng = np.random.default_rng(4)
+    scores_p, scores_u = rng.normal(2, 1, 60), rng.normal(0, 2, 200)
+    weight_p, weight_u = rng.integers(1, 4, 60), rng.integers(1, 4, 200)
+    copies = np.repeat(scores_p, weight_p), np.repeat(scores_u, weight_u)
+    expected = scale.prior_interval(*copies, n_samples=2000)
+    whole = weight_p * 1.0, weight_u * 1.0
+    nearly = whole[0] * (1 + 1e-9), whole[1] * (1 + 1e-9)
+    for weights in (whole, nearly):
+        found = scale.prior_interval(scores_p, scores_u, *weights, n_samples=2000)
+        np.testing.assert_allclose(found, expected, atol=0.02)
+
+
 def test_a_well_supported_reading_has_no_warning():
     rng = np.random.default_rng(5)
     truth = rng.random(4000) < 0.3
@@ -170,11 +184,25 @@ def nearly_all_positive(n_labelled, n=2000, prior=0.9, seed=0):
     return log_ratio[np.flatnonzero(truth)[:n_labelled]], log_ratio
 
 
+def true_bound(scores_p, scores_u):
+    return scale._calibrated_bound(
+        scores_p, scores_u, np.ones(len(scores_p)), np.ones(len(scores_u))
+    )
+
+
+def test_shrunken_scores_do_not_raise_the_bound_that_it_is_drawn_to():
+    scores_p, scores_u = nearly_all_positive(4000, n=20_000)
+    assert bound(0.3 * scores_p) > bound(scores_p) + 0.02
+    for factor in (0.3, 1.0, 2.0):
+        found = true_bound(factor * scores_p, factor * scores_u)
+        assert found == pytest.approx(bound(scores_p), abs=0.005)
+
+
 def test_where_nearly_all_is_positive_it_is_drawn_to_the_bound():
     """The best bin flatters itself; its interval is wide, and the bound is hardly noisy."""
     for seed in range(4):
         scores_p, scores_u = nearly_all_positive(40, seed=seed)
-        plain, high = scale.estimate_prior(scores_p, scores_u), bound(scores_p)
+        plain, high = scale.estimate_prior(scores_p, scores_u), true_bound(scores_p, scores_u)
         reading = read_quietly(scores_p, scores_u)
         assert plain < reading.prior <= high + 1e-12
         assert abs(reading.prior - 0.9) < abs(plain - 0.9)
@@ -184,7 +212,7 @@ def test_where_nearly_all_is_positive_it_is_drawn_to_the_bound():
 def test_a_narrow_interval_or_a_low_bound_leaves_it_as_it_is():
     scores_p, scores_u = nearly_all_positive(4000, n=20_000)
     low, high = scale.prior_interval(scores_p, scores_u)
-    assert high - low < 0.1
+    assert high - low < 0.05
     assert bound(scores_p) > 0.9
     assert read(scores_p, scores_u).prior == scale.estimate_prior(scores_p, scores_u)
     scores_p, scores_u = nearly_all_positive(60, prior=0.4)
@@ -192,6 +220,13 @@ def test_a_narrow_interval_or_a_low_bound_leaves_it_as_it_is():
     assert high - low > 0.1
     assert bound(scores_p) < 0.5
     assert read(scores_p, scores_u).prior == scale.estimate_prior(scores_p, scores_u)
+
+
+def test_half_an_interval_and_half_a_bound_draw_it_half_as_far():
+    assert scale._trust_in_bound(0.9, 0.15) == pytest.approx(1)
+    assert scale._trust_in_bound(0.9, 0.1) == pytest.approx(0.5)
+    assert scale._trust_in_bound(0.7, 0.15) == pytest.approx(0.5)
+    assert scale._trust_in_bound(1.0, 0.05) == scale._trust_in_bound(0.5, 1.0) == 0
 
 
 def test_nothing_to_read_from():

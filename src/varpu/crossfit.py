@@ -16,7 +16,8 @@ from varpu.model_selection.rows import deal, identical_rows
 
 _TOLERANCE = 1e-6
 _MAX_ITERATIONS = 2000
-_SHARPNESS = 50.0
+# How much a better loss counts beforehand: the fewer positives, the more of it is luck.
+_SHARPNESS, _SHARPNESS_A_POSITIVE = 50.0, 0.2
 _TINY = np.finfo(np.float64).tiny
 
 Floats = NDArray[np.float64]
@@ -138,9 +139,10 @@ def blend_weights(
     without a step size: the members are a mixture of which the positives are a sample.
 
     Few positives would let luck decide. So ``shrinkage`` further ones are dealt out beforehand in
-    shares of ``exp(-50 (L_k - L_min))``, which favour good members but not one of many that are
-    nearly as good. By Jensen's inequality the pooled loss of any such mean is at most the mean of
-    its members' losses; without shrinkage it is not above that of the best.
+    shares of ``exp(-s (L_k - L_min))``, which favour good members but not one of many that are
+    nearly as good; ``s`` is a fifth of the number of positives, and at most 50. By Jensen's
+    inequality the pooled loss of any such mean is at most the mean of its members' losses; without
+    shrinkage it is not above that of the best.
 
     Parameters
     ----------
@@ -163,7 +165,8 @@ def blend_weights(
     weights = np.zeros(len(log_ratios))
     log_means = np.array([_log_mean(log_ratios[k], weight_u) for k in usable])
     is_p = weight_p > 0
-    dealt = np.exp(_SHARPNESS * (losses[usable].min() - losses[usable]))
+    sharpness = min(_SHARPNESS, _SHARPNESS_A_POSITIVE * weight_p.sum())
+    dealt = np.exp(sharpness * (losses[usable].min() - losses[usable]))
     dealt *= shrinkage / dealt.sum()
     found = _climb((log_ratios[usable] - log_means[:, None])[:, is_p], weight_p[is_p], dealt)
     # From the unit E_U = 1 back to the unit they came in; a common factor does not matter.

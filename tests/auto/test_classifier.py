@@ -310,7 +310,7 @@ def test_polars_and_pandas_are_the_same_table(two_gaussians, few):
 
 
 def test_in_pipelines_and_searches(two_gaussians, few):
-    X, truth, y = two_gaussians(600)
+    X, truth, y = two_gaussians(1000)
     pipeline = make_pipeline(StandardScaler(), PUClassifier(**QUICK))
     assert roc_auc_score(truth, pipeline.fit(X, y).decision_function(X)) > 0.95
     assert cross_val_score(PUClassifier(**QUICK), X, y, cv=2, scoring="roc_auc").min() > 0.7

@@ -54,6 +54,7 @@ def test_probabilities_follow_the_known_posterior():
     assert sum(gaps) < 0.03
 
 
+@pytest.mark.filterwarnings("ignore::varpu.exceptions.ScaleWarning")  # there is no prior to read
 def test_out_of_fold_means_out_of_fold():
     """A column that names each labelled row lets a tree memorise; held out it must not help."""
     rng = np.random.default_rng(0)

@@ -16,7 +16,7 @@ from varpu.neural.fitting import train_networks
 from varpu.training import pick_device
 
 # From nearly free to strongly smoothed: few positives, or many among the unlabelled, want the last.
-LAMS = (0.03, 0.3, 1.0)
+LAMS = (0.003, 0.3, 1.0)
 HIDDEN = (256, 256)
 # Small batches and larger steps reach the same held-out loss as the paper's 500 rows in a quarter
 # of the time. Few positives come by many times an epoch, and want smaller steps.
