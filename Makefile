@@ -3,7 +3,7 @@ BIN := .venv/bin
 STAMP := .venv/.stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow lint format docs docs-tables bench bench-uci bench-tables bench-priors bench-cli pins clean
+.PHONY: help setup demo test test-slow lint format docs docs-tables bench bench-uci bench-tables bench-priors bench-cli bench-scale bench-ray pins clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -21,7 +21,7 @@ demo: setup  ## Run the demonstration
 	$(BIN)/varpu demo
 
 test: lint  ## Lint, check types and run the tests
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist loadfile
 
 test-slow: setup  ## Run the tests that take long
 	$(BIN)/pytest -m slow
@@ -57,6 +57,12 @@ bench-priors: setup  ## Measure prior estimators on 25 mixtures
 
 bench-cli: setup  ## Measure varpu fit and predict on a million rows and more
 	$(BIN)/python benchmarks/cli.py --out results/cli.json
+
+bench-scale: setup  ## Measure streamed fits on 100,000 to 20 million rows
+	$(BIN)/python benchmarks/scale.py --out results/scale.json
+
+bench-ray: setup  ## Measure what a second Ray worker gains, and what a lost one costs
+	$(BIN)/python benchmarks/ray_engine.py --out results/ray.json
 
 # torch is held without a local label (+cpu, +cu...), so that each machine takes its own build of it.
 TORCH := torch==2.13.0

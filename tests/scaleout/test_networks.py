@@ -127,7 +127,6 @@ def test_reading_ahead_changes_nothing_and_hands_errors_on():
         next(pieces)
 
 
-@pytest.mark.xdist_group("processes")
 def test_two_processes_train_one_network(file, tmp_path):
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
     done = subprocess.run(
@@ -147,7 +146,6 @@ def test_two_processes_train_one_network(file, tmp_path):
     assert first["few"] == second["few"]  # one process has run out long before the other
 
 
-@pytest.mark.xdist_group("processes")
 def test_the_command_by_two_processes(file, tmp_path):
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
     command = ["-m", "varpu", "fit", file, "--label", "known", "--stream", "trees", "--out"]

@@ -220,7 +220,6 @@ def groups(tmp_path_factory):
     return whole, found
 
 
-@pytest.mark.xdist_group("processes")
 @pytest.mark.parametrize("size", [2, 3])
 def test_derivatives_over_processes_are_those_of_one(groups, size):
     whole, found = groups
@@ -233,7 +232,6 @@ def test_derivatives_over_processes_are_those_of_one(groups, size):
     assert np.abs(naive[0] / wanted[0][:7] - 1).max() > 0.2
 
 
-@pytest.mark.xdist_group("processes")
 @pytest.mark.parametrize(("size", "case"), [(2, "fit"), (3, "fit"), (3, "sorted_fit")])
 def test_a_fit_over_processes_is_that_of_one(groups, size, case):
     _, found = groups
@@ -250,7 +248,6 @@ def test_a_fit_over_processes_is_that_of_one(groups, size, case):
     assert n_with_positives == (size if case == "fit" else 1)
 
 
-@pytest.mark.xdist_group("processes")
 def test_a_process_may_have_no_row_held_out(groups):
     _, found = groups
     (n_held_out, loss), *others = (one["unheld"] for one in found[3])
@@ -259,14 +256,12 @@ def test_a_process_may_have_no_row_held_out(groups):
     assert all(other == [n_held_out, loss] for other in others)
 
 
-@pytest.mark.xdist_group("processes")
 def test_nobody_waits_for_a_process_that_is_lost(tmp_path):
     write(table(3000)[0], tmp_path / "table.parquet")
     found = run_ranks(2, tmp_path, ["lost"])
     assert "a process of this fit failed or was lost" in found[0]["lost"]
 
 
-@pytest.mark.xdist_group("processes")
 @pytest.mark.parametrize(
     ("size", "case", "message"),
     [

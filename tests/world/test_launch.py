@@ -16,8 +16,6 @@ from varpu.tabular import TableModel, TableWriter
 SCRIPT = Path(__file__).with_name("fit_rank.py")
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
 
-pytestmark = pytest.mark.xdist_group("processes")
-
 
 def torchrun(*command):
     return subprocess.run(

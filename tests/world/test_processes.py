@@ -13,8 +13,6 @@ from varpu.world import World, current_world, is_launched, joined_world
 SCRIPT = Path(__file__).with_name("ranks.py")
 SIZES = (1, 2, 3)
 
-pytestmark = pytest.mark.xdist_group("processes")
-
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory):

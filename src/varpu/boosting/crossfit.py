@@ -5,10 +5,13 @@ positives; its scores would no longer be comparable with those of unlabelled pos
 prior read off them would be too low.
 """
 
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from operator import methodcaller
+from typing import Any, Protocol
 
 import lightgbm
 import numpy as np
@@ -24,6 +27,26 @@ _ROUNDS_AT_ONCE = 8
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
+
+
+class Growing(Protocol):
+    """The booster of one fold as it grows, here or elsewhere."""
+
+    held_out: Rows
+    is_done: bool
+
+    def grow(self, n_rounds: int) -> list[tuple[Floats, float]]:
+        """Add trees; after each, held-out ``log f_P/f`` and the log-mean it is scaled by."""
+        ...
+
+    @property
+    def booster(self) -> lightgbm.Booster:
+        """What has grown."""
+        ...
+
+
+Place = Callable[[WeightedRows, Rows, dict[str, Any]], Callable[[int], Growing]]
+_places: list[Place | None] = [None]  # the last is in force; None is here
 
 
 @dataclass
@@ -79,10 +102,36 @@ def grow(
     tree, which on tables of this size costs more than they gain. With ``on_all_rows`` a booster
     that holds nothing out grows beside them and is cut to the round that they choose.
     """
+    numbers = np.unique(fold).tolist()
+    place = _places[-1]
+    if place is not None:  # a thread a booster, which only waits for it
+        n_threads = len(numbers) + 1
     with ThreadPoolExecutor(n_threads, initializer=_hush) as pool:
-        members = list(pool.map(lambda k: _member_of_fold(rows, fold, k, params), np.unique(fold)))
-        whole = _member_of_fold(rows, fold, -1, params) if on_all_rows else None
+        make = (
+            partial(member_of_fold, rows, fold, params)
+            if place is None
+            else place(rows, fold, params)
+        )
+        members = list(pool.map(make, numbers))
+        whole = make(-1) if on_all_rows else None
         return _grow_in_step(rows, members, whole, max_rounds, patience, pool)
+
+
+@contextmanager
+def grown_by(place: Place) -> Iterator[None]:
+    """Within this context boosters grow in another place, such as the workers of a cluster.
+
+    Parameters
+    ----------
+    place : callable
+        From (rows, folds, parameters) to a function that makes the booster of a fold, a
+        :class:`Growing`, of its number; -1 is the one that holds nothing out.
+    """
+    _places.append(place)
+    try:
+        yield
+    finally:
+        _places.remove(place)
 
 
 def _hush() -> None:
@@ -92,8 +141,8 @@ def _hush() -> None:
 
 def _grow_in_step(
     rows: WeightedRows,
-    members: "list[_Member]",
-    whole: "_Member | None",
+    members: "Sequence[Growing]",
+    whole: "Growing | None",
     max_rounds: int,
     patience: int,
     pool: Executor,
@@ -101,7 +150,7 @@ def _grow_in_step(
     log_ratio = np.empty(len(rows.weight_p))
     best = GrownTrees([], np.empty(0), 0, log_ratio, np.inf, [])
     for first in range(0, max_rounds, _ROUNDS_AT_ONCE):
-        grow_on = partial(_Member.grow, n_rounds=min(_ROUNDS_AT_ONCE, max_rounds - first))
+        grow_on = methodcaller("grow", min(_ROUNDS_AT_ONCE, max_rounds - first))
         more = pool.submit(grow_on, whole) if whole else None
         for grown in zip(*pool.map(grow_on, members), strict=True):
             for member, (scores, _) in zip(members, grown, strict=True):
@@ -125,11 +174,12 @@ def _grow_in_step(
     return best
 
 
-def _member_of_fold(rows: WeightedRows, fold: Rows, k: int, params: dict[str, Any]) -> "_Member":
-    return _Member(rows, np.flatnonzero(fold != k), np.flatnonzero(fold == k), params)
+def member_of_fold(rows: WeightedRows, fold: Rows, params: dict[str, Any], k: int) -> "Member":
+    """The booster of a fold before its first tree; of all rows where no row is in fold ``k``."""
+    return Member(rows, np.flatnonzero(fold != k), np.flatnonzero(fold == k), params)
 
 
-class _Member:
+class Member:
     """The booster of one fold as it grows."""
 
     def __init__(
@@ -139,11 +189,11 @@ class _Member:
         self.is_done = False
         self._weight_p, self._weight_u = rows.weight_p[trained], rows.weight_u[trained]
         data = lightgbm.Dataset(take_rows(rows.X, trained), params=params)
-        self.booster = lightgbm.Booster({**params, "objective": "none"}, data)
+        self._booster = lightgbm.Booster({**params, "objective": "none"}, data)
         self._scores: dict[str, Floats] = {}
         if len(held_out):
             other = lightgbm.Dataset(take_rows(rows.X, held_out), reference=data, params=params)
-            self.booster.add_valid(other, "held out")
+            self._booster.add_valid(other, "held out")
 
     def grow(self, n_rounds: int) -> list[tuple[Floats, float]]:
         """Add trees; after each, held-out ``log f_P/f`` and the log-mean it is scaled by."""
@@ -153,16 +203,21 @@ class _Member:
             return []
         return [self._grow_one() for _ in range(n_rounds)]
 
+    @property
+    def booster(self) -> lightgbm.Booster:
+        """What has grown."""
+        return self._booster
+
     def add_tree(self) -> None:
         """One more tree, unless no split gains anything any more."""
         if not self.is_done:
-            self.is_done = self.booster.update(fobj=self._objective)
+            self.is_done = self._booster.update(fobj=self._objective)
 
     def _grow_one(self) -> tuple[Floats, float]:
         self.add_tree()
         # LightGBM shows its running scores to evaluation functions; predict would start afresh.
-        self.booster.eval_train(feval=self._note("trained"))
-        self.booster.eval_valid(feval=self._note("held out"))
+        self._booster.eval_train(feval=self._note("trained"))
+        self._booster.eval_valid(feval=self._note("held out"))
         mean = self._weight_u @ expit(self._scores["trained"]) / self._weight_u.sum()
         log_mean = float(np.log(mean))
         return log_expit(self._scores["held out"]) - log_mean, log_mean

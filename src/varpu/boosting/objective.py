@@ -41,10 +41,9 @@ def variational_derivatives(
         rows are coupled by these sums alone, so each worker gets the very derivatives that its
         rows have in the whole table; a worker may have no positive, or no row.
     """
-    sums = variational_sums(scores, weight_p, weight_u)
-    return derivatives_by_sums(
-        scores, weight_p, weight_u, sums if total is None else np.asarray(total(sums))
-    )
+    phi = expit(scores)
+    sums = _sums(phi, weight_p, weight_u)
+    return _derivatives(phi, weight_p, weight_u, sums if total is None else np.asarray(total(sums)))
 
 
 def variational_sums(scores: NDArray[np.floating], weight_p: Weights, weight_u: Weights) -> Floats:
@@ -56,9 +55,13 @@ def variational_sums(scores: NDArray[np.floating], weight_p: Weights, weight_u: 
         The sum of ``weight_u * Phi``, the sums of the weights over P and over the marginal, and
         the numbers of rows that have such weights.
     """
+    return _sums(expit(scores), weight_p, weight_u)
+
+
+def _sums(phi: NDArray[np.floating], weight_p: Weights, weight_u: Weights) -> Floats:
     return np.array(
         [
-            (weight_u * expit(scores)).sum(dtype=np.float64),
+            (weight_u * phi).sum(dtype=np.float64),
             weight_p.sum(dtype=np.float64),
             weight_u.sum(dtype=np.float64),
             np.count_nonzero(weight_p),
@@ -76,7 +79,12 @@ def derivatives_by_sums(
     scores: NDArray[np.floating], weight_p: Weights, weight_u: Weights, sums: Floats
 ) -> tuple[Floats, Floats]:
     """The derivatives of some rows by the sums of :func:`variational_sums` over all of them."""
-    phi = expit(scores)
+    return _derivatives(expit(scores), weight_p, weight_u, sums)
+
+
+def _derivatives(
+    phi: NDArray[np.floating], weight_p: Weights, weight_u: Weights, sums: Floats
+) -> tuple[Floats, Floats]:
     a = weight_p / sums[1]
     w = weight_u * phi
     w /= sums[0]

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from varpu.cli.engine import Address, Engine, Workers, check_engine
+
 if TYPE_CHECKING:
     from varpu.paper import Outcome
 
@@ -66,11 +68,18 @@ def run(
         bool, typer.Option("--quick", help="A short training, to see it work; kept apart.")
     ] = False,
     results: Results = FOLDER,
+    engine: Engine = "local",
+    address: Address = None,
+    workers: Workers = None,
 ) -> None:
     """Run what is missing of a table or figure; stopped, it goes on where it was.
 
+    With --engine ray cells run side by side on a Ray cluster, to the same numbers. Data sets and
+    plugins must be readable under the same path by all its machines; results are written here.
+
     Example: varpu paper run table2 --data avila --methods vpu --seeds 1 --quick
     """
+    check_engine(engine, address, workers)
     from varpu.paper import run as run_experiment
     from varpu.paper.naming import split
 
@@ -84,6 +93,9 @@ def run(
             jobs=jobs,
             quick=quick,
             results=results,
+            engine=engine,
+            address=address,
+            workers=workers,
         )
     except KeyboardInterrupt:
         typer.echo("Stopped. What was done is kept; the same command goes on from there.", err=True)

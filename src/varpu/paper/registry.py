@@ -19,10 +19,11 @@ if TYPE_CHECKING:
     from varpu.paper.methods.base import Method
     from varpu.paper.tasks import Task
 
-__all__ = ["find_method", "find_task", "load_plugin", "register_method", "register_task"]
+__all__ = ["find_method", "find_task", "load_plugin", "plugins", "register_method", "register_task"]
 
 _methods: dict[str, "Method"] = {}
 _tasks: dict[str, "Task"] = {}
+_plugins: list[Path] = []
 
 
 def register_method(method: "Method") -> None:
@@ -65,3 +66,10 @@ def load_plugin(file: str | Path) -> None:
     module = module_from_spec(spec)
     sys.modules[name] = module  # dataclasses look their module up there
     spec.loader.exec_module(module)
+    if file.resolve() not in _plugins:
+        _plugins.append(file.resolve())
+
+
+def plugins() -> tuple[Path, ...]:
+    """The files that were loaded, for workers in other processes to load as well."""
+    return tuple(_plugins)

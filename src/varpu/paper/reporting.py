@@ -54,7 +54,7 @@ class Reporter:
             disable=self._lines,
         )
         self._task = self._bar.add_task("", total=total)
-        self._left_of_cell = 0
+        self._left: dict[Cell, int] = {}
 
     def __enter__(self) -> "Reporter":
         self._bar.start()
@@ -72,18 +72,27 @@ class Reporter:
         """A cell begins; so many of its seeds are not to be run."""
         self._begun += 1
         title = f"{self._begun}/{self._cells} {job.cell.method} on {job.cell.task}"
-        self._left_of_cell = len(job.seeds) - already
+        self._left[job.cell] = len(job.seeds) - already
         self._bar.update(self._task, description=title, advance=already)
-        if self._lines and self._left_of_cell:
-            self._say(f"{title}: {self._left_of_cell} seeds")
+        if self._lines and self._left[job.cell]:
+            self._say(f"{title}: {self._left[job.cell]} seeds")
 
-    def seed(self, seed: int, metrics: Mapping[str, float], seconds: float) -> None:
-        """A seed is done and kept."""
-        self._left_of_cell -= 1
+    def seed(
+        self,
+        job: _Planned,
+        seed: int,
+        metrics: Mapping[str, float],
+        seconds: float,
+        *,
+        alone: bool = True,
+    ) -> None:
+        """A seed is done and kept; unless its cell runs alone, the cell is named."""
+        self._left[job.cell] -= 1
         self._bar.update(self._task, advance=1)
         if self._lines:
             shown = ", ".join(f"{name} {value:.4g}" for name, value in metrics.items())
-            self._say(f"  seed {seed}: {shown}, {seconds:.1f} s")
+            where = "" if alone else f"{job.cell.method} on {job.cell.task}, "
+            self._say(f"  {where}seed {seed}: {shown}, {seconds:.1f} s")
 
     def skip(self, job: _Planned, why: str) -> None:
         """A cell cannot be run here."""
@@ -94,8 +103,7 @@ class Reporter:
         self._give_up(job, f"failed, {why}")
 
     def _give_up(self, job: _Planned, why: str) -> None:
-        self._bar.update(self._task, advance=self._left_of_cell)
-        self._left_of_cell = 0
+        self._bar.update(self._task, advance=self._left.pop(job.cell, 0))
         self._say(f"{job.cell.method} on {job.cell.task}: {' '.join(why.split())}")
 
     def _say(self, line: str) -> None:

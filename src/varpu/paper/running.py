@@ -34,7 +34,7 @@ class Job:
 
 
 @dataclass(frozen=True)
-class _About:
+class About:
     """What every run of a cell has in common."""
 
     versions: dict[str, str]
@@ -102,7 +102,7 @@ def plan(
             limit = seeds if found.seeds is None else min(seeds, found.seeds)
             wanted[cell] = max(limit, wanted.get(cell, 0))
     cells = _chosen(list(wanted), methods, data)
-    jobs = (Job(cell, _missing(store, cell, range(wanted[cell]))) for cell in cells)
+    jobs = (Job(cell, missing(store, cell, range(wanted[cell]))) for cell in cells)
     return [job for job in jobs if job.seeds]
 
 
@@ -126,7 +126,8 @@ def _chosen(
     return cells
 
 
-def _missing(store: Store, cell: Cell, seeds: Sequence[int]) -> tuple[int, ...]:
+def missing(store: Store, cell: Cell, seeds: Sequence[int]) -> tuple[int, ...]:
+    """Those of the seeds that the store lacks."""
     there = {run.seed for run in store.read(cell)}
     return tuple(seed for seed in seeds if seed not in there)
 
@@ -142,6 +143,9 @@ def run(
     quick: bool = False,
     results: str | Path = FOLDER,
     progress: bool | None = None,
+    engine: str = "local",
+    address: str | None = None,
+    workers: int | None = None,
 ) -> Outcome:
     """Run what is missing of one or more experiments; each seed is kept as soon as it is done.
 
@@ -162,24 +166,36 @@ def run(
         The folder of results.
     progress : bool, optional
         A bar, or plain lines; by default a bar if standard error is a terminal.
+    engine : {"local", "ray"}, default "local"
+        Run cell after cell in this process, or side by side on a Ray cluster, to the same numbers.
+    address, workers : optional
+        Of the Ray cluster, as in :func:`varpu.scaleout.ray_cluster`.
 
     Returns
     -------
     Outcome
     """
+    from varpu.checks import one_of
     from varpu.paper.methods.base import RunOptions
 
+    one_of("engine", engine, ("local", "ray"))
     store = store_for(results, quick)
     store.clean()
     planned = plan(name, methods, data, seeds, store)
     for one in {job.cell.method for job in planned}:
         find_method(one)  # an unknown name is found out before any long work
     asked = {"methods": methods, "data": data, "seeds": seeds, "device": device}
-    command = _command(name, **asked, jobs=jobs, quick=quick)
+    command = _command(name, **asked, jobs=jobs, quick=quick, engine=engine)
     options = RunOptions(
         device=device, quick=quick, jobs=jobs, progress=False, look_up=_look_up(store)
     )
     outcome = Outcome()
+    if engine == "ray":
+        from varpu.paper.ray_engine import run_on_ray
+
+        if planned:
+            run_on_ray(planned, store, options, command, outcome, progress, address, workers)
+        return outcome
     with Reporter(planned, progress) as report:
         for job in planned:
             _run_job(job, store, options, command, report, outcome)
@@ -208,17 +224,17 @@ def _run_job(
         return
     try:
         # Read again: another process may have run some of it in the meantime.
-        seeds = _missing(store, cell, job.seeds)
+        seeds = missing(store, cell, job.seeds)
         report.begin(job, len(job.seeds) - len(seeds))
         if not seeds:
             return
-        about = _About(versions(_ARITHMETIC), hardware(options.device), command)
+        about = about_here(options.device, command)
         for results in find_method(cell.method).run(find_task(cell.task), seeds, options):
             # At once: what was trained together is kept together, or is trained together again.
-            store.add(cell, [_as_run(result, about) for result in results])
+            store.add(cell, [as_run(result, about) for result in results])
             outcome.done += len(results)
             for result in results:
-                report.seed(result.seed, result.metrics, result.seconds)
+                report.seed(job, result.seed, result.metrics, result.seconds)
     except DatasetError as error:
         outcome.skipped[cell.task] = str(error)
         report.skip(job, str(error))
@@ -227,7 +243,12 @@ def _run_job(
         report.fail(job, f"{type(error).__name__}: {error}")
 
 
-def _as_run(result: "SeedResult", about: _About) -> Run:
+def about_here(device: str, command: str) -> About:
+    """What a result of this process is made with."""
+    return About(versions(_ARITHMETIC), hardware(device), command)
+
+
+def as_run(result: "SeedResult", about: About) -> Run:
     return Run(
         seed=result.seed,
         metrics=result.metrics,
@@ -253,4 +274,4 @@ def _command(name: str | Sequence[str], **options: object) -> str:
     return " ".join(words)
 
 
-_DEFAULTS = {"seeds": 10, "device": "auto", "jobs": 1}
+_DEFAULTS = {"seeds": 10, "device": "auto", "jobs": 1, "engine": "local"}

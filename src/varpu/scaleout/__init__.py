@@ -11,8 +11,9 @@ from varpu.lazy import loader
 if TYPE_CHECKING:
     from varpu.scaleout.networks import fit_network_stream
     from varpu.scaleout.parquet import ParquetRows
-    from varpu.scaleout.ray_cluster import ray_cluster
-    from varpu.scaleout.ray_folds import ray_folds
+    from varpu.scaleout.ray_growing import ray_folds
+    from varpu.scaleout.ray_joining import ray_cluster
+    from varpu.scaleout.ray_train import fit_on_ray
     from varpu.scaleout.scores import RunningScores
     from varpu.scaleout.table import fit_table_stream
     from varpu.scaleout.trees import fit_trees_stream
@@ -27,6 +28,7 @@ __all__ = [
     "RunningScores",
     "ray_cluster",
     "ray_folds",
+    "fit_on_ray",
 ]
 
 _HOMES = {
@@ -36,8 +38,9 @@ _HOMES = {
     "fit_network_stream": "varpu.scaleout.networks",
     "ParquetRows": "varpu.scaleout.parquet",
     "RunningScores": "varpu.scaleout.scores",
-    "ray_cluster": "varpu.scaleout.ray_cluster",
-    "ray_folds": "varpu.scaleout.ray_folds",
+    "ray_cluster": "varpu.scaleout.ray_joining",
+    "ray_folds": "varpu.scaleout.ray_growing",
+    "fit_on_ray": "varpu.scaleout.ray_train",
 }
 
 __getattr__ = loader(globals(), _HOMES)

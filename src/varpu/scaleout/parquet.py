@@ -15,12 +15,11 @@ from varpu.crossfit import marginal_rows
 from varpu.exceptions import PUInputError
 from varpu.scaleout import draws
 from varpu.scaleout.labelling import Labels, labels_of
+from varpu.scaleout.sampling import sample_of
 from varpu.scaleout.sources import Paths, TableFiles, Unit
 from varpu.tabular.encoder import TableEncoder
 from varpu.tabular.labels import find_column
 
-# What columns are is found on about so many rows, from up to so many places of the table.
-_ROWS_TO_LEARN, _PLACES_TO_LEARN = 100_000, 32
 # Rows that are looked at together, where it is not said.
 _ROWS_AT_ONCE = 65_536
 # Row groups that fill a buffer side by side: neighbours are often alike, distant ones are not. Each
@@ -145,7 +144,10 @@ class ParquetRows:
         self._share_u = min(held_out, most_held_out / n_marginal)
         self.held_out_share = min(held_out, max(self._share_u, _ENOUGH_POSITIVES / self.n_positive))
         self._seed = self._settled_seed()
-        self.encoder = self._learned_encoder()
+        sample = sample_of(self._files, self.columns)
+        self.encoder = TableEncoder(self.random_state).fit(sample)
+        nothing = self.encoder.transform(sample[:1])[:0]
+        self._nothing = _Piece(nothing, np.zeros(0, dtype=bool), np.zeros(0, dtype=np.int64))
         made = self.encoder.columns_
         self._used = [str(name) for name in made.loc[made["made"] > 0, "column"]]
         self._count()
@@ -332,26 +334,6 @@ class ParquetRows:
                     held, n_held = [], 0
         if held:
             yield held
-
-    def _learned_encoder(self) -> TableEncoder:
-        places = self.units
-        if self.n_rows > _ROWS_TO_LEARN and len(self.units) > _PLACES_TO_LEARN:
-            spread = np.linspace(0, len(self.units) - 1, _PLACES_TO_LEARN)
-            places = [self.units[int(i)] for i in spread.round()]
-        each = -(-_ROWS_TO_LEARN // len(places)) if self.n_rows > _ROWS_TO_LEARN else self.n_rows
-        frames = []
-        for unit in places:
-            first = unit.part(0, min(each, unit.rows))
-            frames += [
-                self._files.frame(unit, table)
-                for table in self._files.read(first, self.columns, first.rows)
-            ]
-        sample = pd.concat(frames, ignore_index=True)
-        encoder = TableEncoder(self.random_state).fit(sample)
-        self._nothing = _Piece(
-            encoder.transform(sample[:1])[:0], np.zeros(0, dtype=bool), np.zeros(0, dtype=np.int64)
-        )
-        return encoder
 
     def _settled_seed(self) -> int:
         """A seed by which some labelled rows are held out, and some are not."""

@@ -14,8 +14,9 @@ from varpu.training.rows import DeviceRows, padded
 from varpu.training.step import at_least_float32, autocast
 from varpu.world import current_world
 
-# Rows scored at once, over all members: large enough to fill a GPU, small enough for its memory.
-_TABLE_ROWS, _IMAGE_ROWS = 1 << 17, 1 << 13
+# Rows scored at once, over all members: large enough to fill a GPU, small enough for its memory. A
+# CPU is filled by fewer, and keeps the buffers.
+_TABLE_ROWS, _TABLE_ROWS_CPU, _IMAGE_ROWS = 1 << 17, 1 << 14, 1 << 13
 
 
 @torch.no_grad()
@@ -25,7 +26,8 @@ def logits(stack: Stack, rows: DeviceRows, numbers: Tensor, recipe: Recipe) -> T
     Processes that train together score a share of the rows each.
     """
     world = current_world()
-    limit = _TABLE_ROWS if rows.X.dim() == 2 else _IMAGE_ROWS
+    table_rows = _TABLE_ROWS if rows.X.is_cuda else _TABLE_ROWS_CPU
+    limit = table_rows if rows.X.dim() == 2 else _IMAGE_ROWS
     stack.train(False)
     parts = []
     own = numbers[:, world.share(numbers.shape[1])]
