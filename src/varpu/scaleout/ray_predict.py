@@ -30,9 +30,9 @@ __all__ = ["scored_batches"]
 ROWS = 100_000  # a batch, as in the local engine
 # A batch whose worker died is begun again so often; one that always kills its worker must end.
 RETRIES = 3
-_SMALL_GROUP = 200_000
-_BATCHES_OF_LARGE_GROUP = 4
-_MOST_PARTS = 2000  # about so many; each costs the driver some milliseconds
+# Parts of a table for each worker, and batches of a part: a part costs Ray Data some tenths of a
+# second, but what is not evenly dealt out leaves a worker idle at the end.
+_PARTS_A_WORKER, _MOST_BATCHES = 10, 8
 
 
 def scored_batches(
@@ -72,8 +72,8 @@ def scored_batches(
     score = partial(_score, str(model), stamp, str(path))
     import ray
 
-    with _settings(reserve=form.kind != "parquet"):
-        starts = _starts(path, rows) if form.kind == "parquet" else None
+    with _settings(reads_itself=form.kind == "parquet"):
+        starts = _starts(path, rows, workers) if form.kind == "parquet" else None
         if starts == [0]:
             return
         with quiet_warnings():
@@ -92,8 +92,10 @@ def _of_ranges(score: Any, starts: list[int], rows: int, workers: int) -> Any:
 
     # Not `ray.data.range`, which would make each number in a task of its own.
     tickets = ray.data.from_arrow([pa.table({"id": [i]}) for i in range(len(starts) - 1)])
+    # Twice as many tasks as run: the next one waits beside its core, not for this process to
+    # notice that a core is free.
     return tickets.map_batches(
-        partial(_score_range, score, np.asarray(starts), rows), **_scoring(workers)
+        partial(_score_range, score, np.asarray(starts), rows), **_scoring(2 * workers)
     )
 
 
@@ -109,13 +111,13 @@ def _of_one_reader(score: Any, read: Any, workers: int) -> Any:
     return tickets.map_batches(partial(_score_rows, score), **_scoring(workers))
 
 
-def _scoring(workers: int) -> dict[str, Any]:
+def _scoring(tasks: int) -> dict[str, Any]:
     import ray.data
 
     return {
         "batch_size": 1,
         "batch_format": "pyarrow",
-        "compute": ray.data.TaskPoolStrategy(size=workers),
+        "compute": ray.data.TaskPoolStrategy(size=tasks),
         "num_cpus": 1,
         "max_retries": RETRIES,
     }
@@ -161,12 +163,12 @@ def _blocks(scored: Any) -> Iterator[pa.Table]:
 
 
 @contextmanager
-def _settings(*, reserve: bool) -> Iterator[None]:
+def _settings(*, reads_itself: bool) -> Iterator[None]:
     """Ray Data's settings for the time of a run; they are one object for the whole process.
 
     Reserving memory for each step keeps a reader from running ahead of those that score, but lets
-    Ray Data start a task only when the one before is done, or nearly so. Where workers read their
-    rows themselves nothing can run ahead but scores, which are few bytes.
+    Ray Data start a task only when the one before is done, or nearly so. Where a worker reads its
+    rows itself nothing can run ahead but scores, which are few bytes.
     """
     with quiet_warnings():
         import ray.data
@@ -177,9 +179,12 @@ def _settings(*, reserve: bool) -> Iterator[None]:
     before = {name: getattr(context, name) for name in names}
     order = options.preserve_order
     logging.getLogger("ray.data").setLevel(logging.CRITICAL)
-    # Each batch becomes a block of its own: Ray Data would else gather them to 128 MiB.
-    context.target_max_block_size, context.enable_progress_bars = 1, False
-    context.op_resource_reservation_enabled = reserve
+    # Of a reader each batch becomes a block of its own: Ray Data would else gather them to 128 MiB.
+    # Where a worker reads, its answer is one block: of several, Ray would hold a task at the second
+    # until the tasks before it are done.
+    context.target_max_block_size = 1 << 30 if reads_itself else 1
+    context.enable_progress_bars = False
+    context.op_resource_reservation_enabled = not reads_itself
     options.preserve_order = True
     try:
         yield
@@ -189,27 +194,27 @@ def _settings(*, reserve: bool) -> Iterator[None]:
         options.preserve_order = order
 
 
-def _starts(path: Path, rows: int) -> list[int]:
-    """Where the parts of a Parquet file begin, and its end.
+def _starts(path: Path, rows: int, workers: int) -> list[int]:
+    """Where the parts of a Parquet file begin, and its end; all but the last are full batches.
 
     A row group cannot be entered in its middle: what stands before a part in its group is read and
-    dropped. So in large groups a part has several batches.
+    dropped. That too speaks for parts of several batches.
     """
     try:
         about = pyarrow.parquet.read_metadata(path)
     except (pa.ArrowException, OSError) as error:
         raise PUInputError(f"{path} is not a Parquet file, or is damaged: {error}") from None
-    large = about.num_rows > _SMALL_GROUP * max(about.num_row_groups, 1)
-    batches = max(_BATCHES_OF_LARGE_GROUP if large else 1, about.num_rows // rows // _MOST_PARTS)
-    part = rows * batches
+    batches = about.num_rows // (rows * workers * _PARTS_A_WORKER)
+    part = rows * min(max(batches, 1), _MOST_BATCHES)
     return [*range(0, about.num_rows, part), about.num_rows]
 
 
 def _score_range(score: Any, edges: Any, rows: int, ticket: pa.Table) -> Iterator[pa.Table]:
     [number] = ticket["id"].to_pylist()
-    yield from score(
+    answers = score(
         lambda path: _parquet_rows(path, int(edges[number]), int(edges[number + 1]), rows)
     )
+    yield pa.concat_tables(list(answers))
 
 
 def _score_rows(score: Any, ticket: pa.Table) -> Iterator[pa.Table]:
