@@ -1,4 +1,4 @@
-"""Write the tables of the two index pages anew, from the classifiers and from what was measured.
+"""Write the tables of three pages anew, from the classifiers and from what was measured.
 
 python docs/make_comparison.py            write the pages
 python docs/make_comparison.py --check    write nothing; exit 1 if a page is stale
@@ -9,7 +9,7 @@ import re
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, median
 from typing import Any
 
 import pandas as pd
@@ -18,6 +18,7 @@ from varpu.methods import comparison
 
 DOCS = Path(__file__).parent
 METHODS, PRIORS = DOCS / "methods" / "index.md", DOCS / "priors" / "index.md"
+SCALE = DOCS / "scale.md"
 RESULTS = DOCS.parent / "results"
 HEADERS = {
     "classifier": "classifier",
@@ -101,6 +102,43 @@ def priors_table(results: dict[str, Any]) -> str:
 _MEANS = ("error", "seconds")
 
 
+def scale_table(results: dict[str, Any]) -> str:
+    """Time and memory by the number of rows; the last line of each kind is a projection."""
+    header = ["rows", "kind", "time", "of a row", "peak memory", "accuracy"]
+    lines = []
+    for kind, runs in results["runs"].items():
+        for run in runs:
+            lines.append(
+                [
+                    f"{run['rows']:,}",
+                    kind,
+                    f"{run['seconds']:.0f} s",
+                    f"{1e6 * run['seconds'] / run['rows']:.1f} µs",
+                    f"{run['peak_mib'] / 1024:.2f} GiB",
+                    f"{100 * run['accuracy']:.1f}%",
+                ]
+            )
+        line = results["line"][kind]
+        hours = (line["start_s"] + 1e3 * line["a_row_us"]) / 3600
+        each = f"{line['a_row_us']:.1f} µs"
+        lines.append(["*1,000,000,000*", kind, f"*about {hours:.1f} h*", each, "", ""])
+    return markdown(header, lines)
+
+
+def ray_table(results: dict[str, Any]) -> str:
+    """What a second worker gains."""
+    header = ["", "one worker", "two workers", "gain", "gain without the start"]
+    lines = []
+    for name, what in (("predict", "rows"), ("sweep", "seeds")):
+        found = results[name]
+        runs = found["seconds of each run"]
+        times = [f"{median(runs[f'long {workers}']):.1f} s" for workers in (1, 2)]
+        gains = (found["ratio of the whole command"], found["ratio without its start"])
+        label = f"{name}, {found[what]:,} {what}"
+        lines.append([label, *times, *(f"{gain:.2f}" for gain in gains)])
+    return markdown(header, lines)
+
+
 def replaced(page: Path, text: str, name: str, table: str) -> str:
     """The text with a table between the two markers of that name."""
     pattern = rf"(<!-- {name}: begin -->\n).*?(<!-- {name}: end -->)"
@@ -113,7 +151,7 @@ def main() -> None:
     """Write or check."""
     measured = {
         name: json.loads((RESULTS / f"{name}.json").read_text("utf-8"))
-        for name in ("uci", "priors")
+        for name in ("uci", "priors", "scale", "ray")
     }
     tables = {
         METHODS: {
@@ -121,6 +159,7 @@ def main() -> None:
             "measured": measured_table(measured["uci"]),
         },
         PRIORS: {"priors": priors_table(measured["priors"])},
+        SCALE: {"scale": scale_table(measured["scale"]), "ray": ray_table(measured["ray"])},
     }
     for page, parts in tables.items():
         new = old = page.read_text(encoding="utf-8")

@@ -46,6 +46,10 @@ def test_readme_commands_run(tmp_path):
     table.to_parquet(tmp_path / "others.parquet", index=False)
     table["sick"] = np.where(sick & (random.random(150) < 0.7), "yes", "")
     table.to_csv(tmp_path / "patients.csv", index=False)
+    clicks = pd.DataFrame(random.normal(size=(3000, 2)), columns=["x", "z"])
+    clicks["bought"] = ((clicks["x"] > 0.5) & (random.random(3000) < 0.5)).astype(int)
+    (tmp_path / "clicks").mkdir()
+    clicks.to_parquet(tmp_path / "clicks" / "1.parquet", index=False)
     shown = [command.split() for command in commands()]
     assert {words[1] for words in shown} == {"check", "fit", "predict", "report", "data", "paper"}
     for words in shown:
@@ -59,4 +63,5 @@ def test_readme_commands_run(tmp_path):
             )
             assert done.returncode == 0, (words, done.stderr)
     assert len(pd.read_parquet(tmp_path / "scored.parquet")) == 150
+    assert len(pd.read_parquet(tmp_path / "scored_clicks.parquet")) == 3000
     assert (tmp_path / "report.html").stat().st_size > 10_000

@@ -68,7 +68,7 @@ def fit_network_stream(
         Weight of the MixUp penalty, and of its Beta distribution.
     lr : float, default=1e-3
     passes : int or None, default=None
-        How often the table is gone over. None: once, but until two million rows were seen.
+        How often the table is gone over. None: once, but until about two million rows were seen.
     device : str, default="auto"
     random_state : int, optional
         Decides first weights and draws; by default that of ``rows``.
@@ -84,7 +84,7 @@ def fit_network_stream(
     real("lam", lam, 0)
     real("lr", lr, 0, open_low=True)
     if passes is None:
-        passes = max(1, math.ceil(_FEWEST_ROWS / rows.n_train))
+        passes = max(1, round(_FEWEST_ROWS / rows.n_train))
     whole("passes", passes, 1)
     seed = whole("random_state", rows.random_state if random_state is None else random_state, 0)
     world = current_world()
