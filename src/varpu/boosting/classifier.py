@@ -8,7 +8,6 @@ import pandas as pd
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_sample_weight
 
 from varpu.base import SCENARIOS, BasePUClassifier
 from varpu.boosting.crossfit import (
@@ -17,7 +16,7 @@ from varpu.boosting.crossfit import (
     booster_to_bytes,
     grow,
 )
-from varpu.boosting.rows import WeightedRows, take_rows, weighted_rows
+from varpu.boosting.rows import WeightedRows, rows_to_fit
 from varpu.boosting.settings import TreeSetting
 from varpu.calibration import recalibration
 from varpu.checks import one_of, real, share, whole
@@ -155,18 +154,7 @@ class VPUBoostingClassifier(BasePUClassifier):
         sample_weight : array of shape (n,), optional
             How many rows each row stands for. Rows of weight 0 are left out.
         """
-        self._check_params()
-        table = self._check_rows(X, fitting=True)
-        positive = self._check_y(y, table.shape[0])
-        weight = _check_sample_weight(
-            sample_weight, positive.astype(np.float64), ensure_non_negative=True
-        )
-        used = weight > 0
-        if not (positive[used].any() and (~positive[used]).any()):
-            raise PUInputError("after leaving out rows of weight 0, y has rows of one class only")
-        rows = weighted_rows(
-            take_rows(table, np.flatnonzero(used)), positive[used], weight[used], self.scenario
-        )
+        _, rows, used = rows_to_fit(self, X, y, sample_weight)
         random = check_random_state(self.random_state)
         fold = self._folds(rows, random)
         setting = TreeSetting(*(getattr(self, name) for name in TreeSetting._fields))

@@ -6,8 +6,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from sklearn.utils.validation import _check_sample_weight
 
+from varpu.base import BasePUClassifier
 from varpu.crossfit import marginal_rows
+from varpu.exceptions import PUInputError
 from varpu.model_selection.rows import row_hashes
 
 Floats = NDArray[np.float64]
@@ -42,6 +45,31 @@ def weighted_rows(
     weight_p = np.bincount(number, weight * positive, size).astype(np.float64)
     weight_u = np.bincount(number, weight * marginal, size).astype(np.float64)
     return WeightedRows(take_rows(X, first), weight_p, weight_u, number.astype(np.int64))
+
+
+def rows_to_fit(
+    model: BasePUClassifier, X: Any, y: Any, sample_weight: Any
+) -> tuple[Any, WeightedRows, NDArray[np.bool_]]:
+    """The table once it was checked, its distinct rows of some weight, and which rows have any.
+
+    Parameters
+    ----------
+    model : classifier with a parameter ``scenario``
+    X, y, sample_weight
+        As its ``fit`` was given them.
+    """
+    model._check_params()
+    table = model._check_rows(X, fitting=True)
+    positive = model._check_y(y, table.shape[0])
+    weight = _check_sample_weight(
+        sample_weight, positive.astype(np.float64), ensure_non_negative=True
+    )
+    used = weight > 0
+    if not (positive[used].any() and (~positive[used]).any()):
+        raise PUInputError("after leaving out rows of weight 0, y has rows of one class only")
+    scenario = model.get_params(deep=False)["scenario"]
+    kept = take_rows(table, np.flatnonzero(used))
+    return table, weighted_rows(kept, positive[used], weight[used], scenario), used
 
 
 def take_rows(X: Any, rows: NDArray[np.int64]) -> Any:

@@ -7,10 +7,9 @@ import pandas as pd
 import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_sample_weight
 
 from varpu.base import SCENARIOS, BasePUClassifier
-from varpu.boosting.rows import WeightedRows, take_rows, weighted_rows
+from varpu.boosting.rows import WeightedRows, rows_to_fit
 from varpu.boosting.xgboost_growing import (
     GrownBooster,
     HeldOutLoss,
@@ -168,18 +167,7 @@ class VPUXGBoostClassifier(BasePUClassifier):
             How many rows each row stands for. Rows of weight 0 are left out.
         """
         xgboost = import_xgboost()
-        self._check_params()
-        table = self._check_rows(X, fitting=True)
-        positive = self._check_y(y, table.shape[0])
-        weight = _check_sample_weight(
-            sample_weight, positive.astype(np.float64), ensure_non_negative=True
-        )
-        used = weight > 0
-        if not (positive[used].any() and (~positive[used]).any()):
-            raise PUInputError("after leaving out rows of weight 0, y has rows of one class only")
-        rows = weighted_rows(
-            take_rows(table, np.flatnonzero(used)), positive[used], weight[used], self.scenario
-        )
+        table, rows, used = rows_to_fit(self, X, y, sample_weight)
         random = check_random_state(self.random_state)
         is_out = self._held_out_rows(rows, random)
         params = self._booster_params(int(random.randint(2**31 - 1)))
