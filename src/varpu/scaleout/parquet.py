@@ -19,6 +19,7 @@ from varpu.scaleout.sampling import sample_of
 from varpu.scaleout.sources import Paths, TableFiles, Unit
 from varpu.tabular.encoder import TableEncoder
 from varpu.tabular.labels import find_column
+from varpu.world import World
 
 # Rows that are looked at together, where it is not said.
 _ROWS_AT_ONCE = 65_536
@@ -251,7 +252,7 @@ class ParquetRows:
             count += int(np.count_nonzero(taken))
         return count
 
-    def check_same(self, world: Any) -> None:
+    def check_same(self, world: World) -> None:
         """Raise on every process of a world unless all of them opened the same table."""
         about = {
             "columns": self.encoder.names_,

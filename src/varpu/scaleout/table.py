@@ -12,7 +12,6 @@ from varpu.scaleout.parquet import ParquetRows
 from varpu.scaleout.sources import Paths
 from varpu.tabular import TableModel
 from varpu.tabular.summary import summarize
-from varpu.world import current_world
 
 KINDS = {"trees": "xgboost", "network": "torch"}
 
@@ -86,7 +85,7 @@ def _classifier(kind: str, rows: ParquetRows, prior: float | None) -> BasePUClas
     if kind == "trees":
         from varpu.scaleout.trees import fit_trees_stream
 
-        return fit_trees_stream(rows, prior=prior, world=current_world())
+        return fit_trees_stream(rows, prior=prior)
     from varpu.scaleout.networks import fit_network_stream
 
     return fit_network_stream(rows, prior=prior, progress=False)

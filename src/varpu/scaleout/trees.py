@@ -5,7 +5,7 @@ import socket
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,32 +26,13 @@ from varpu.crossfit import marginal_rows
 from varpu.exceptions import PUInputError, VarpuError
 from varpu.scaleout.parquet import HeldOutRows, ParquetRows
 from varpu.scaleout.spool import Spool
+from varpu.world import World, current_world
 
 # For how long a process waits for another that neither answers nor ends, in seconds.
 _PATIENCE = 1800
 
 Floats = NDArray[np.float64]
 Found = TypeVar("Found")
-
-
-class Workers(Protocol):
-    """The processes that fit together; :class:`varpu.world.World` is one such."""
-
-    rank: int
-    size: int
-
-    @property
-    def is_alone(self) -> bool:
-        """Whether there is no other process."""
-
-    def from_first(self, value: Any) -> Any:
-        """The first process's value, on every process; anything that JSON can hold."""
-
-    def all_of(self, value: Any) -> list[Any]:
-        """Every process's value, in their order."""
-
-    def agree(self, trouble: str | None) -> None:
-        """Raise one and the same error everywhere if any process has trouble."""
 
 
 def fit_trees_stream(
@@ -71,7 +52,7 @@ def fit_trees_stream(
     n_jobs: int | None = None,
     random_state: int | None = None,
     folder: str | Path | None = None,
-    world: Workers | None = None,
+    world: World | None = None,
 ) -> VPUXGBoostClassifier:
     """Fit XGBoost's trees on rows that are read from files and kept on disk, not in memory.
 
@@ -97,8 +78,8 @@ colsample_bytree, max_bin, n_jobs
         Decides sampling of rows and columns; by default that of ``rows``.
     folder : path, optional
         Where to make the temporary folder.
-    world : Workers, optional
-        The processes to fit with; by default none.
+    world : World, optional
+        The processes to fit with; by default those of :func:`varpu.world.joined_world`.
 
     Returns
     -------
@@ -113,7 +94,7 @@ colsample_bytree, max_bin, n_jobs
     VarpuError
         If a process fails later, or is lost: on the others, which do not wait for it.
     """
-    workers = _Alone() if world is None else world
+    workers = current_world() if world is None else world
     whole("max_depth", max_depth, 1)
     seed = whole("random_state", rows.random_state if random_state is None else random_state, 0)
     model = VPUXGBoostClassifier(
@@ -161,7 +142,7 @@ def _grow(
     levels: Levels,
     spool: Spool,
     labelled: NDArray[np.bool_],
-    workers: Workers,
+    workers: World,
     total: Total,
 ) -> None:
     xgboost = import_xgboost()
@@ -209,7 +190,7 @@ def _written(
     return spool, np.concatenate(labelled)
 
 
-def _on_all(workers: Workers, work: Callable[[], Found]) -> Found:
+def _on_all(workers: World, work: Callable[[], Found]) -> Found:
     """What work gives; if it fails on one process, one error on each, and nobody waits."""
     if workers.is_alone:
         return work()
@@ -223,7 +204,7 @@ def _on_all(workers: Workers, work: Callable[[], Found]) -> Found:
 
 
 @contextlib.contextmanager
-def _joined(workers: Workers) -> Iterator[Total]:
+def _joined(workers: World) -> Iterator[Total]:
     """XGBoost's own group of these processes; gives the sum over them."""
     if workers.is_alone:
         yield lambda sums: sums
@@ -260,19 +241,3 @@ def _joined(workers: Workers) -> Iterator[Total]:
         if tracker is not None:
             with contextlib.suppress(XGBoostError):  # one that waits for lost processes complains
                 tracker.free()
-
-
-class _Alone:
-    """One process."""
-
-    rank, size, is_alone = 0, 1, True
-
-    def from_first(self, value: Any) -> Any:
-        return value
-
-    def all_of(self, value: Any) -> list[Any]:
-        return [value]
-
-    def agree(self, trouble: str | None) -> None:
-        if trouble:
-            raise PUInputError(trouble)
