@@ -62,6 +62,8 @@ def test_blocks_and_held_out_rows_are_the_encoded_table(tmp_path):
     encoded = TableEncoder(0).fit(features).transform(features)
     blocks = list(rows.blocks(epoch=None, buffer_rows=700))
     held = rows.held_out_rows()
+    assert (rows.held_out_labels() == (held.weight_p > 0)).all()
+    assert rows.held_out_labels().any()
     together = pd.concat([*(part for part, _ in blocks), held.frame])
     together = together.sort_values("number").reset_index(drop=True)
     pd.testing.assert_frame_equal(together, encoded)

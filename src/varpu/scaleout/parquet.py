@@ -165,6 +165,14 @@ class ParquetRows:
         marginal = marginal_rows(labelled, self.scenario) & (self._draw(number) < self._share_u)
         return HeldOutRows(frame, labelled.astype(np.float64), marginal.astype(np.float64))
 
+    def held_out_labels(self) -> Truths:
+        """Which of the rows of :meth:`held_out_rows` are labelled; no file is read for it."""
+        kept = []
+        for unit in self.units:
+            labelled = self._labels.of(unit)
+            kept.append(labelled[self._is_kept_out(_numbers(unit), labelled)])
+        return np.concatenate(kept)
+
     def positives(self) -> pd.DataFrame:
         """The labelled rows that are trained on, encoded; a sample of them if they are many."""
         kept = self.most_positives / max(self.n_train_positive, 1)

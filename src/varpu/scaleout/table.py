@@ -73,7 +73,7 @@ def fit_table_stream(
         f"the table was read in pieces; {rows.held_out_share:.2g} of the labelled rows were held"
         " out to stop the fit and to read the prior on"
     )
-    labelled = rows.held_out_rows().weight_p > 0
+    labelled = rows.held_out_labels()
     summary = summarize(classifier, rows.encoder, labelled, scenario, notes)
     summary |= {"rows": rows.n_rows, "positives": rows.n_positive}
     summary["seconds"] = time.monotonic() - began
