@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from varpu.generative import ImageGenerator, TableGenerator
+from varpu.generative import DenseImageGenerator, ImageGenerator, TableGenerator
 from varpu.generative.generators import (
     GeneratorList,
     StackedTableGenerators,
@@ -33,6 +33,18 @@ def test_stacked_tables_are_their_members():
         assert state.keys() == member.state_dict().keys()
         for name, value in member.state_dict().items():
             torch.testing.assert_close(state[name], value, rtol=0, atol=0)
+
+
+def test_stacked_dense_images_are_their_members():
+    members = [DenseImageGenerator(4, (1, 3, 2), (10,), low=2.0, high=5.0) for _ in range(3)]
+    stack = StackedTableGenerators(members)
+    latent = 20 * torch.randn(3, 50, 4)
+    made = stack(latent)
+    assert made.shape == (3, 50, 1, 3, 2)
+    assert made.min().item() == pytest.approx(2.0, abs=1e-3)
+    assert made.max().item() == pytest.approx(5.0, abs=1e-3)
+    apart = torch.stack([m(z) for m, z in zip(members, latent, strict=True)])
+    torch.testing.assert_close(made, apart)
 
 
 def test_a_generator_s_first_weights_are_its_seed_s_alone():

@@ -14,7 +14,7 @@ from varpu.nets import (
     VmapStack,
     build_stacks,
     logit,
-    stack_of,
+    stacks_of,
 )
 
 CPU = torch.device("cpu")
@@ -253,18 +253,22 @@ def test_dropout_differs_between_members_and_is_off_in_evaluation():
 
 def test_trained_members_are_one_stack_again():
     networks = [MLP(3, (5,)) for _ in range(3)]
-    stack = stack_of(lambda: MLP(3, (5,)), [m.state_dict() for m in networks], CPU, torch.float32)
+    states = [network.state_dict() for network in networks]
+    (stack,) = stacks_of(lambda: MLP(3, (5,)), states, CPU, torch.float32)
     x = normal(3, 4, 3, dtype=torch.float32)
     with torch.no_grad():
         torch.testing.assert_close(stack(x), alone(networks, x, [4]), rtol=0, atol=1e-6)
 
 
-def test_other_modules_are_stacked_one_at_a_time():
-    network = small().eval()
-    stack = stack_of(small, [network.state_dict()], CPU, torch.float32)
-    stack.train(False)
-    x = normal(1, 4, 3, dtype=torch.float32)
-    with torch.no_grad():
-        torch.testing.assert_close(stack(x), alone([network], x, [4]))
-    with pytest.raises(ValueError, match="one makes a stack; got 2"):
-        stack_of(small, [network.state_dict()] * 2, CPU, torch.float32)
+def test_other_modules_are_a_stack_each():
+    networks = [small().eval() for _ in range(2)]
+    states = [network.state_dict() for network in networks]
+    stacks = stacks_of(small, states, CPU, torch.float32)
+    assert len(stacks) == 2
+    x = normal(2, 4, 3, dtype=torch.float32)
+    for k, stack in enumerate(stacks):
+        stack.train(False)
+        with torch.no_grad():
+            torch.testing.assert_close(
+                stack(x[k : k + 1]), alone(networks[k : k + 1], x[k : k + 1], [4])
+            )

@@ -32,6 +32,14 @@ def test_list(call):
     assert any(line.startswith("small ") for line in lines)
 
 
+def test_several_tables_are_one_run(call):
+    only = ("--seeds", "1", "--device", "cpu", "--data", "small_1", "--methods", "logistic")
+    said = call("run", "small", "mixed", *only)
+    assert "varpu paper show small" in said.stdout
+    for name in ("small", "mixed"):
+        assert "0 seeds run" in call("run", name, *only).stdout
+
+
 def test_run_show_and_run_again(call):
     said = call("run", "small", "--seeds", "2", "--device", "cpu", "--data", "small_1,small_2")
     assert "4 seeds run. To see the table: varpu paper show small" in said.stdout

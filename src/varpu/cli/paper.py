@@ -20,6 +20,9 @@ app = typer.Typer(
 )
 
 Name = Annotated[str, typer.Argument(help="A table or figure, or all; see varpu paper list.")]
+Names = Annotated[
+    list[str], typer.Argument(help="Tables or figures, or all; see varpu paper list.")
+]
 Results = Annotated[Path, typer.Option(help="The folder of results.")]
 
 
@@ -53,7 +56,7 @@ def list_() -> None:
 
 @app.command()
 def run(
-    name: Name,
+    names: Names,
     methods: Annotated[
         list[str] | None, typer.Option(help="Only these methods, such as vpu,nnpu.")
     ] = None,
@@ -72,7 +75,7 @@ def run(
     address: Address = None,
     workers: Workers = None,
 ) -> None:
-    """Run what is missing of a table or figure; stopped, it goes on where it was.
+    """Run what is missing of tables or figures; stopped, it goes on where it was.
 
     With --engine ray cells run side by side on a Ray cluster, to the same numbers. Data sets and
     plugins must be readable under the same path by all its machines; results are written here.
@@ -85,7 +88,7 @@ def run(
 
     try:
         outcome = run_experiment(
-            name,
+            names,
             split(methods),
             split(data),
             seeds,
@@ -100,7 +103,7 @@ def run(
     except KeyboardInterrupt:
         typer.echo("Stopped. What was done is kept; the same command goes on from there.", err=True)
         raise typer.Exit(130) from None
-    _tell(outcome, name)
+    _tell(outcome, names[0])
 
 
 def _tell(outcome: "Outcome", name: str) -> None:

@@ -4,7 +4,12 @@ Knows tensors, networks and losses; knows nothing of scikit-learn.
 """
 
 from varpu.generative.checks import check_genpu_params
-from varpu.generative.generators import ImageGenerator, TableGenerator, generator_factory
+from varpu.generative.generators import (
+    DenseImageGenerator,
+    ImageGenerator,
+    TableGenerator,
+    generator_factory,
+)
 from varpu.generative.loop import TrainedGenPU, train_classifiers, train_genpu
 from varpu.generative.matching import matched_intercept
 from varpu.generative.members import GenPUMember, GenPURecipe, recipe_of
@@ -14,6 +19,7 @@ from varpu.generative.values import GAMES, Weights
 
 __all__ = [
     "GAMES",
+    "DenseImageGenerator",
     "GenPUMember",
     "GenPURecipe",
     "ImageGenerator",

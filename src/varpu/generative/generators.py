@@ -3,6 +3,7 @@
 A generator maps latent draws ``(B, n_latent)`` to rows in the units of the discriminators' input.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
@@ -40,6 +41,43 @@ class TableGenerator(nn.Sequential):
     def linears(self) -> list[nn.Linear]:
         """The layers that hold weights, first to last."""
         return [layer for layer in self if isinstance(layer, nn.Linear)]
+
+    def finished(self, rows: Tensor) -> Tensor:
+        """From what the last layer gives, ``(..., d)``, to rows."""
+        return rows
+
+    def forward(self, latent: Tensor) -> Tensor:
+        """Rows of latents ``(B, n_latent)``."""
+        return self.finished(super().forward(latent))
+
+
+class DenseImageGenerator(TableGenerator):
+    """Fully connected layers that end in a small image: many of them are one batched product.
+
+    Parameters
+    ----------
+    n_latent : int
+    shape : (channels, height, width)
+    hidden : sequence of int
+    low, high : float
+        The smallest and the largest value of a pixel.
+    """
+
+    def __init__(
+        self,
+        n_latent: int,
+        shape: tuple[int, ...],
+        hidden: Sequence[int],
+        low: float = -1.0,
+        high: float = 1.0,
+    ) -> None:
+        super().__init__(n_latent, math.prod(shape), hidden)
+        self.shape, self.low, self.high = shape, low, high
+
+    def finished(self, rows: Tensor) -> Tensor:
+        """Images ``(..., C, H, W)`` with pixels from low to high."""
+        unit = (torch.tanh(rows) + 1) / 2
+        return (self.low + (self.high - self.low) * unit).unflatten(-1, self.shape)
 
 
 class ImageGenerator(nn.Module):
@@ -115,11 +153,12 @@ class Generators(nn.Module):
 
 
 class StackedTableGenerators(Generators):
-    """Table generators as one batched product a layer."""
+    """Fully connected generators as one batched product a layer."""
 
     def __init__(self, members: Sequence[TableGenerator]) -> None:
         super().__init__()
         self.n_generators = len(members)
+        self._finished = members[0].finished
         layers = list(zip(*(member.linears() for member in members), strict=True))
         self.weights = nn.ParameterList(
             torch.stack([linear.weight.detach().t() for linear in layer]) for layer in layers
@@ -129,13 +168,13 @@ class StackedTableGenerators(Generators):
         )  # (G, 1, out)
 
     def forward(self, latent: Tensor) -> Tensor:
-        """Rows of shape (G, B, d)."""
+        """Rows of shape (G, B, d), or images."""
         last = len(self.weights) - 1
         for i, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
             latent = torch.baddbmm(bias, latent, weight)
             if i < last:
                 latent = latent.relu()
-        return latent
+        return self._finished(latent)
 
     def states(self) -> list[dict[str, Tensor]]:
         """One ``state_dict`` a generator, as :class:`TableGenerator` wants it."""

@@ -8,7 +8,8 @@ from varpu.nets.base import Stack, logit
 from varpu.nets.conv import ConvPoolReLU, ConvReLU, DenseConv
 from varpu.nets.image import CifarCNN, LeNet5, StlCNN
 from varpu.nets.mlp import MLP
-from varpu.nets.stack import ModuleStack, VmapStack, build_stacks, seeded_network, stack_of
+from varpu.nets.stack import ModuleStack, VmapStack, build_stacks, seeded_network, stacks_of
+from varpu.nets.stacked_lenet import StackedLeNet
 from varpu.nets.stacked_mlp import StackedMLP
 
 __all__ = [
@@ -20,11 +21,12 @@ __all__ = [
     "ConvReLU",
     "DenseConv",
     "Stack",
+    "StackedLeNet",
     "StackedMLP",
     "StlCNN",
     "VmapStack",
     "build_stacks",
     "logit",
     "seeded_network",
-    "stack_of",
+    "stacks_of",
 ]

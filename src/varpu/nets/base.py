@@ -37,9 +37,12 @@ class Stack(nn.Module):
     Attributes
     ----------
     n_members : int
+    most_rows : int or None
+        Rows to score at once, over all members; None: what suits the kind of input.
     """
 
     n_members: int
+    most_rows: int | None = None
 
     def tensors(self) -> list[Tensor]:
         """All state, parameters and buffers, each with the members as its leading dimension.

@@ -3,8 +3,9 @@
 Layer sizes are those of the authors' published program. Each takes float images ``(B, C, H, W)``.
 """
 
-from torch import nn
+from torch import Tensor, nn
 
+from varpu.nets import cifar_trunk
 from varpu.nets.conv import ConvPoolReLU, ConvReLU, DenseConv
 
 
@@ -34,7 +35,7 @@ class CifarCNN(nn.Sequential):
 
     def __init__(self) -> None:
         super().__init__(
-            ConvReLU(3, 96, 3, blocks=True),
+            ConvReLU(3, 96, 3),
             ConvReLU(96, 96, 3, stride=2),
             ConvReLU(96, 192, 1),
             ConvReLU(192, 10, 1),
@@ -45,6 +46,15 @@ class CifarCNN(nn.Sequential):
             nn.ReLU(),
             nn.Linear(1000, 2),
         )
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Two outputs a row, shape (B, 2)."""
+        if not cifar_trunk.takes(x):
+            return super().forward(x)
+        x = cifar_trunk.trunk(list(self)[:4], x)
+        for dense in list(self)[5:]:
+            x = dense(x)
+        return x
 
 
 class StlCNN(nn.Sequential):

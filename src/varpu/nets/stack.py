@@ -7,9 +7,12 @@ from torch import Tensor, nn
 from torch.func import functional_call, stack_module_state
 
 from varpu.nets.base import Stack, logit
+from varpu.nets.image import LeNet5
 from varpu.nets.mlp import MLP
 from varpu.nets.segments import Segments
+from varpu.nets.stacked_lenet import StackedLeNet
 from varpu.nets.stacked_mlp import StackedMLP
+from varpu.world import current_world
 
 ModuleFactory = Callable[[], nn.Module]
 
@@ -89,8 +92,9 @@ def build_stacks(
 ) -> list[Stack]:
     """Fresh members, one a seed, in as few stacks as their architecture allows.
 
-    :class:`MLP` members become one :class:`StackedMLP`; other modules one :class:`VmapStack` where
-    ``torch.func`` can run them, and a :class:`ModuleStack` each where it cannot.
+    :class:`MLP` members become one :class:`StackedMLP`, on a GPU :class:`LeNet5` members one
+    :class:`StackedLeNet`; other modules one :class:`VmapStack` where ``torch.func`` can run them,
+    and a :class:`ModuleStack` each where it cannot.
 
     Parameters
     ----------
@@ -103,36 +107,49 @@ def build_stacks(
     device, dtype : where the members live, and what products are computed in
     """
     members = [seeded_network(factory, seed) for seed in seeds]
-    if all(type(member) is MLP for member in members):
-        return [StackedMLP([m for m in members if isinstance(m, MLP)], dtype).to(device)]
-    members = [member.to(device) for member in members]
+    if (stack := _of_a_kind(members, device, dtype)) is not None:
+        return [stack]
     if len(members) > 1 and _can_vmap(factory, seeds, sample, device):
-        return [VmapStack(members)]
-    if device.type == "cuda" and _is_wide(members[0]):
-        members = [_channels_last(member) for member in members]
-    return [ModuleStack(member) for member in members]
+        return [VmapStack([member.to(device) for member in members])]
+    return _one_by_one(members, device)
 
 
-def stack_of(
+def stacks_of(
     factory: ModuleFactory,
     states: Sequence[dict[str, Tensor]],
     device: torch.device,
     dtype: torch.dtype,
-) -> Stack:
-    """Trained members as one stack, to score with; other modules than MLPs one at a time."""
+) -> list[Stack]:
+    """Trained members to score with: one stack, where there is one for their kind, or one each."""
     members = []
     for state in states:
         with torch.random.fork_rng(devices=[]):  # first weights are drawn, and forgotten
             member = factory()
         member.load_state_dict(state)
         members.append(member)
-    if all(type(member) is MLP for member in members):
-        return StackedMLP([m for m in members if isinstance(m, MLP)], dtype).to(device)
-    if len(members) > 1:
-        raise ValueError(f"of these modules one makes a stack; got {len(members)}")
-    member = members[0].to(device)
-    is_wide = device.type == "cuda" and _is_wide(member)
-    return ModuleStack(_channels_last(member) if is_wide else member)
+    stack = _of_a_kind(members, device, dtype)
+    return _one_by_one(members, device) if stack is None else [stack]
+
+
+def _of_a_kind(
+    members: Sequence[nn.Module], device: torch.device, dtype: torch.dtype
+) -> Stack | None:
+    """The stack that was written for networks of this kind; None if there is none."""
+    mlps = [member for member in members if type(member) is MLP]
+    if len(mlps) == len(members):
+        return StackedMLP(mlps, dtype).to(device)
+    # A CPU's convolutions are good; processes that train together share batch-norm statistics.
+    lenets = [member for member in members if type(member) is LeNet5]
+    if len(lenets) == len(members) and device.type == "cuda" and current_world().is_alone:
+        return StackedLeNet(lenets, dtype).to(device)
+    return None
+
+
+def _one_by_one(members: Sequence[nn.Module], device: torch.device) -> list[Stack]:
+    members = [member.to(device) for member in members]
+    if device.type == "cuda" and _is_wide(members[0]):
+        members = [_channels_last(member) for member in members]
+    return [ModuleStack(member) for member in members]
 
 
 def _channels_last(module: nn.Module) -> nn.Module:

@@ -27,7 +27,7 @@ def logits(stack: Stack, rows: DeviceRows, numbers: Tensor, recipe: Recipe) -> T
     """
     world = current_world()
     table_rows = _TABLE_ROWS if rows.X.is_cuda else _TABLE_ROWS_CPU
-    limit = table_rows if rows.X.dim() == 2 else _IMAGE_ROWS
+    limit = stack.most_rows or (table_rows if rows.X.dim() == 2 else _IMAGE_ROWS)
     stack.train(False)
     parts = []
     own = numbers[:, world.share(numbers.shape[1])]

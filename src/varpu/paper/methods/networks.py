@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 from torch import Tensor, nn
 
-from varpu.nets import MLP, CifarCNN, LeNet5, StlCNN, stack_of
+from varpu.nets import MLP, CifarCNN, LeNet5, StlCNN, stacks_of
 from varpu.neural.inputs import pixels_to_unit
 from varpu.paper.methods.base import RunOptions
 from varpu.paper.tasks import Problem, Task
@@ -32,9 +32,10 @@ Rows = NDArray[np.int64]
 
 HIDDEN = (300,) * 6
 QUICK_EPOCHS = 10
-# Seeds of images that are one fit: enough to keep a GPU full, few enough to lose little if killed.
-_IMAGE_SEEDS = 5
-_PRECISION = {"mlp": "tf32", "lenet5": "bf16", "cifar_cnn": "bf16", "stl_cnn": "bf16"}
+# Seeds of large networks that are one fit: enough to keep a GPU full, few enough to lose little if
+# killed. Small networks are stacked, so all seeds are.
+_LARGE, _LARGE_SEEDS = ("cifar_cnn", "stl_cnn"), 5
+_PRECISION = {"mlp": "bf16", "lenet5": "bf16", "cifar_cnn": "bf16", "stl_cnn": "bf16"}
 _IMAGE_NETWORKS: dict[str, Callable[[], nn.Module]] = {
     "lenet5": LeNet5,
     "cifar_cnn": CifarCNN,
@@ -78,13 +79,11 @@ class Bench:
     def scores(self, states: Sequence[dict[str, Tensor]], rows: Rows, recipe: Recipe) -> Floats:
         """Logits of the members on rows that they share, shape (K, n)."""
         numbers = torch.from_numpy(rows).to(self.device)
-        parts = []
-        # Tables as one stack; images a network at a time, as they were trained.
-        size = 1 if self.task.is_image else len(states)
-        for start in range(0, len(states), size):
-            own = states[start : start + size]
-            stack = stack_of(self.network, own, self.device, compute_dtype(recipe.precision))
-            parts.append(logits(stack, self.rows, numbers.expand(len(own), -1), recipe).cpu())
+        dtype = compute_dtype(recipe.precision)
+        parts = [
+            logits(stack, self.rows, numbers.expand(stack.n_members, -1), recipe).cpu()
+            for stack in stacks_of(self.network, states, self.device, dtype)
+        ]
         return torch.cat(parts).double().numpy()
 
 
@@ -108,8 +107,8 @@ def risk_recipe(bench: Bench, options: RunOptions, risk: Risk, weight_decay: flo
 
 
 def groups_of_seeds(task: Task, seeds: Sequence[int]) -> Iterator[list[int]]:
-    """Seeds to train together: all of a table, of images a few."""
-    size = _IMAGE_SEEDS if task.is_image else len(seeds)
+    """Seeds to train together: all, or a few where networks are large."""
+    size = _LARGE_SEEDS if task.network in _LARGE else len(seeds)
     for start in range(0, len(seeds), size):
         yield list(seeds[start : start + size])
 
