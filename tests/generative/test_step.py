@@ -189,8 +189,8 @@ def test_batch_norm_sees_real_and_generated_rows_apart(task):
     (d_p,) = loop._discriminators(images, [member], recipe, "d_p")
     real = images.X[:16].unsqueeze(0)
     with torch.no_grad():
-        first, _ = _logits(d_p, real, real * 5)
-        second, _ = _logits(d_p, real, real - 9)
+        first, _ = _logits(recipe, d_p, real, real * 5)
+        second, _ = _logits(recipe, d_p, real, real - 9)
     torch.testing.assert_close(first, second)
 
 

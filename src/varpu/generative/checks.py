@@ -5,9 +5,7 @@ from typing import Any
 from varpu.checks import one_of, real, whole
 from varpu.exceptions import PUInputError
 from varpu.generative.values import GAMES
-from varpu.training import pick_device
-
-PRECISIONS = ("fp32", "tf32")
+from varpu.training import PRECISIONS, pick_device
 
 
 def check_genpu_params(model: Any) -> None:

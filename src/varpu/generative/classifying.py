@@ -9,6 +9,7 @@ from varpu.generative.step import Captured, Latents, Updater
 from varpu.nets import Stack
 from varpu.training import DeviceRows, draws
 from varpu.training.rows import RowStream
+from varpu.training.step import at_least_float32, autocast
 
 # Epochs of the labelled rows' order that no adversarial epoch reaches.
 _FIRST_EPOCH = 1 << 20
@@ -67,7 +68,8 @@ class ClassifierStep:
             if self._n_labelled:
                 labelled = self.rows[self._rows_p.index_select(0, self._t)[0]]
                 positive = torch.cat([labelled, positive[:, self._n_labelled :]], dim=1)
-        g = self.classifiers(torch.cat([positive, negative], dim=1))
+        with autocast(self.classifiers, self.recipe, self.rows.X.device):
+            g = at_least_float32(self.classifiers(torch.cat([positive, negative], dim=1)))
         g_positive, g_negative = g.split(self.recipe.batch_size, dim=1)
         # Classes come in equal numbers and are weighed: the same as drawing them in the prior's
         # proportion, with less noise.

@@ -14,6 +14,7 @@ from varpu.nets import seeded_network
 
 # Doublings of an image's side: more would leave too little to start from, or grow too deep.
 _MAX_DOUBLINGS, _SMALLEST_START = 3, 4
+_FIRST_CONTRAST = 0.1
 
 
 class TableGenerator(nn.Sequential):
@@ -73,6 +74,8 @@ class DenseImageGenerator(TableGenerator):
     ) -> None:
         super().__init__(n_latent, math.prod(shape), hidden)
         self.shape, self.low, self.high = shape, low, high
+        # First images are all but grey: pixels at the ends of tanh would hardly learn.
+        nn.init.normal_(self.linears()[-1].weight, std=_FIRST_CONTRAST * hidden[-1] ** -0.5)
 
     def finished(self, rows: Tensor) -> Tensor:
         """Images ``(..., C, H, W)`` with pixels from low to high."""

@@ -15,7 +15,7 @@ from varpu.generative.members import GenPUMember, GenPURecipe
 from varpu.generative.step import AdversarialStep, Players
 from varpu.nets import Stack, build_stacks
 from varpu.training import DeviceRows, draws
-from varpu.training.precision import arithmetic
+from varpu.training.precision import arithmetic, compute_dtype
 from varpu.training.progress import EpochBar
 
 State = dict[str, Tensor]
@@ -163,8 +163,8 @@ def _discriminators(
     rows: DeviceRows, members: list[GenPUMember], recipe: GenPURecipe, role: str
 ) -> list[Stack]:
     sample = rows.prepare(rows.X[:1])
-    seeds = _seeds(members, role)
-    return build_stacks(recipe.discriminator, seeds, sample, rows.X.device, torch.float32)
+    seeds, dtype = _seeds(members, role), compute_dtype(recipe.precision)
+    return build_stacks(recipe.discriminator, seeds, sample, rows.X.device, dtype)
 
 
 def _on_cpu(state: State) -> State:

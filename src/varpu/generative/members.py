@@ -35,7 +35,7 @@ class GenPURecipe:
         Of the classifier's training on generated rows; its steps and batches are as above.
     labelled_share : float
         The share of labelled rows, in place of generated ones, among the classifier's positives.
-    precision : {"fp32", "tf32"}
+    precision : {"fp32", "tf32", "bf16"}
     capture : bool
         Whether a GPU replays a step as a CUDA graph; the numbers are the same without.
     """

@@ -18,6 +18,7 @@ from varpu.generative.values import Games, game_values, generator_loss, total_va
 from varpu.nets import Stack
 from varpu.training import DeviceRows, draws
 from varpu.training.rows import RowStream
+from varpu.training.step import at_least_float32, autocast
 
 _FIRST_PUSH = 1e-4  # of the weight: too little to drive G_n off before it knows the data
 _SETTLING_PASSES = 50  # after which batch norm remembers 0.5% of what it knew before
@@ -182,9 +183,9 @@ class AdversarialStep:
         self, x_p: Tensor, x_u: Tensor, fake_p: Tensor, fake_n: Tensor
     ) -> Tensor:
         """One step of D_p, D_u and D_n; the games' values before it, shape (4, K)."""
-        p = _logits(self.players.d_p, x_p, fake_p)
-        u = _logits(self.players.d_u, x_u, fake_p, fake_n)
-        n = _logits(self.players.d_n, x_p, fake_n)
+        p = _logits(self.recipe, self.players.d_p, x_p, fake_p)
+        u = _logits(self.recipe, self.players.d_u, x_u, fake_p, fake_n)
+        n = _logits(self.recipe, self.players.d_n, x_p, fake_n)
         values = game_values(*p, *u, *n)
         self._discriminators.step(-total_value(values, self.games).sum())
         return values.detach()
@@ -192,9 +193,9 @@ class AdversarialStep:
     def update_generators(self, fake_p: Tensor, fake_n: Tensor) -> None:
         """One step of G_p and G_n, through which the generated rows came."""
         with _held_fixed(self.players.discriminator_parameters()):
-            (p_fake,) = _logits(self.players.d_p, fake_p)
-            u_positive, u_negative = _logits(self.players.d_u, fake_p, fake_n)
-            (n_fake,) = _logits(self.players.d_n, fake_n)
+            (p_fake,) = _logits(self.recipe, self.players.d_p, fake_p)
+            u_positive, u_negative = _logits(self.recipe, self.players.d_u, fake_p, fake_n)
+            (n_fake,) = _logits(self.recipe, self.players.d_n, fake_n)
             games = replace(self.games, negative_n=self.games.negative_n * self._push())
             loss = generator_loss(p_fake, u_positive, u_negative, n_fake, games)
             self._generators.step(loss.sum())
@@ -225,10 +226,12 @@ class AdversarialStep:
                 generators(self._latents(self._taken + passed))
 
 
-def _logits(stack: Stack, *batches: Tensor) -> tuple[Tensor, ...]:
+def _logits(recipe: GenPURecipe, stack: Stack, *batches: Tensor) -> tuple[Tensor, ...]:
     """Logits of each batch from one pass; each has batch-norm statistics of its own."""
     sizes = [batch.shape[1] for batch in batches]
-    return stack(torch.cat(batches, dim=1), sizes).split(sizes, dim=1)
+    with autocast(stack, recipe, batches[0].device):
+        logits = at_least_float32(stack(torch.cat(batches, dim=1), sizes))
+    return logits.split(sizes, dim=1)
 
 
 @contextlib.contextmanager

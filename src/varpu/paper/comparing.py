@@ -88,10 +88,11 @@ def entries(experiment: Experiment, store: Store) -> list[Entry]:
         for column in experiment.columns:
             if ours is None:
                 runs = store.read(Cell(column.key, row.key))
-                if row.lam == "printed":
-                    values = _with_lam(runs, find_task(column.key).lam, experiment.metric)
-                else:
+                if row.lam == "chosen":
                     values = _metric(runs, experiment.metric)
+                else:
+                    lam = row.lam if isinstance(row.lam, float) else find_task(column.key).lam
+                    values = _with_lam(runs, lam, experiment.metric)
                 value = measured(values)
             else:
                 value = Measured(ours(row.key, column.key))

@@ -113,7 +113,7 @@ def _row(line: dict[str, Any], key: str) -> Row:
 
 
 def _with_values(rows: list[Row]) -> list[Row]:
-    """A row with the printed λ stands beside the same values of the paper as its method's own."""
+    """A row with another λ stands beside the same values of the paper as its method's own."""
     own = {row.key: row.paper for row in rows if row.lam == "chosen"}
     return [
         row if row.lam == "chosen" else replace(row, paper=own.get(row.key, {})) for row in rows
@@ -139,8 +139,8 @@ def _check(made: Experiment) -> None:
         if not keys or _twice(keys):
             raise PUInputError(f"{what} are wanted, none of them twice; got {keys}")
     for row in made.rows:
-        if row.lam not in ("chosen", "printed"):
-            raise PUInputError(f"lam of a row is chosen or printed; got {row.lam!r}")
+        if not isinstance(row.lam, float) and row.lam not in ("chosen", "printed"):
+            raise PUInputError(f"lam of a row is chosen, printed or a number; got {row.lam!r}")
         if lost := row.paper.keys() - set(columns):
             raise PUInputError(f"row {row.label!r} has values for no column: {sorted(lost)}")
     if lost := {task for gap in made.unmeasured for task in gap.tasks} - set(columns):

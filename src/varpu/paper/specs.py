@@ -63,19 +63,21 @@ class Column:
 class Row:
     """A row: its method (or classifier, or task) and the paper's values by column key.
 
-    ``lam`` says which penalty weight of VPU is shown: the one that was chosen in each run, or the
-    one that the paper prints for the task, which was trained beside it.
+    ``lam`` says which penalty weight of VPU is shown: the one that was chosen in each run, the one
+    that the paper prints for the task, or a number; those were trained beside the chosen one.
     """
 
     key: str
     label: str
-    lam: str = "chosen"
+    lam: str | float = "chosen"
     paper: Mapping[str, PaperValue] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
         """What tells it from other rows."""
-        return self.key if self.lam == "chosen" else f"{self.key} ({self.lam} λ)"
+        if isinstance(self.lam, str):
+            return self.key if self.lam == "chosen" else f"{self.key} ({self.lam} λ)"
+        return f"{self.key} (λ = {self.lam:g})"
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ computes the loss from everybody's scores (:mod:`varpu.world`).
 import contextlib
 from collections.abc import Iterable, Sequence
 from itertools import groupby
+from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -213,8 +214,17 @@ def at_least_float32(logits: Tensor) -> Tensor:
     return logits if logits.dtype == torch.float64 else logits.float()
 
 
+class Rounding(Protocol):
+    """A recipe, as far as arithmetic goes."""
+
+    @property
+    def precision(self) -> str:
+        """One of :data:`varpu.training.PRECISIONS`."""
+        ...
+
+
 def autocast(
-    stack: Stack, recipe: Recipe, device: torch.device
+    stack: Stack, recipe: Rounding, device: torch.device
 ) -> contextlib.AbstractContextManager[None]:
     """bfloat16 for stacks that do not cast by themselves, where the recipe asks for it."""
     if recipe.precision != "bf16" or hasattr(stack, "compute_dtype"):

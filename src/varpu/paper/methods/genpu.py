@@ -92,6 +92,7 @@ def _group(bench: Bench, seeds: list[int], options: RunOptions) -> list[SeedResu
             "epochs": recipe.epochs,
             "steps_per_epoch": recipe.steps_per_epoch,
             "batch_size": recipe.batch_size,
+            "precision": recipe.precision,
             "weights": genpu_preset(task.base),
             "prior_by": estimator,
         }
@@ -136,8 +137,14 @@ def _recipe(bench: Bench, options: RunOptions) -> GenPURecipe:
         classifier_epochs=10,
         classifier_lr=1e-3,
         labelled_share=1.0,
-        precision="tf32" if bench.device.type == "cuda" else "fp32",
+        precision=_precision(bench),
     )
+
+
+def _precision(bench: Bench) -> str:
+    if bench.device.type != "cuda":
+        return "fp32"
+    return "bf16" if bench.task.is_image else "tf32"
 
 
 def _generator(n_latent: int, shape: tuple[int, ...]) -> Callable[[], nn.Module]:
