@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
 
 from varpu.generative.generators import Generators
 from varpu.generative.members import GenPUMember, GenPURecipe
 from varpu.generative.values import Games, game_values, generator_loss, total_value
-from varpu.nets import Stack
+from varpu.nets import Stack, seeded_network
 from varpu.training import DeviceRows, draws
 from varpu.training.rows import RowStream
 from varpu.training.step import at_least_float32, autocast
@@ -151,6 +152,8 @@ class AdversarialStep:
         self._generators = Updater(
             list(players.generators.parameters()), recipe.lr_generator, recipe.betas
         )
+        layers = seeded_network(recipe.discriminator, 0).modules()
+        self._normalizes = any(isinstance(layer, _BatchNorm) for layer in layers)
         self._means = [value.detach().clone() for value in players.generators.parameters()]
         self._run = Captured(self._step, device, recipe.capture)
 
@@ -174,7 +177,7 @@ class AdversarialStep:
         x_u = self.rows[self._rows_u.index_select(0, self._t)[0]]
         fake_p, fake_n = self.players.generators(self._latents(self._taken)).chunk(2)
         self._sums += self.update_discriminators(x_p, x_u, fake_p.detach(), fake_n.detach())
-        self.update_generators(fake_p, fake_n)
+        self.update_generators(x_p, x_u, fake_p, fake_n)
         self._average()
         self._t += 1
         self._taken += 1
@@ -190,12 +193,16 @@ class AdversarialStep:
         self._discriminators.step(-total_value(values, self.games).sum())
         return values.detach()
 
-    def update_generators(self, fake_p: Tensor, fake_n: Tensor) -> None:
+    def update_generators(self, x_p: Tensor, x_u: Tensor, fake_p: Tensor, fake_n: Tensor) -> None:
         """One step of G_p and G_n, through which the generated rows came."""
         with _held_fixed(self.players.discriminator_parameters()):
-            (p_fake,) = _logits(self.recipe, self.players.d_p, fake_p)
-            u_positive, u_negative = _logits(self.recipe, self.players.d_u, fake_p, fake_n)
-            (n_fake,) = _logits(self.recipe, self.players.d_n, fake_n)
+            # Real rows are there for batch norm alone, which sees what it saw when D learned.
+            beside_p, beside_u = ((x_p,), (x_u,)) if self._normalizes else ((), ())
+            *_, p_fake = _logits(self.recipe, self.players.d_p, *beside_p, fake_p)
+            *_, u_positive, u_negative = _logits(
+                self.recipe, self.players.d_u, *beside_u, fake_p, fake_n
+            )
+            *_, n_fake = _logits(self.recipe, self.players.d_n, *beside_p, fake_n)
             games = replace(self.games, negative_n=self.games.negative_n * self._push())
             loss = generator_loss(p_fake, u_positive, u_negative, n_fake, games)
             self._generators.step(loss.sum())
@@ -227,11 +234,13 @@ class AdversarialStep:
 
 
 def _logits(recipe: GenPURecipe, stack: Stack, *batches: Tensor) -> tuple[Tensor, ...]:
-    """Logits of each batch from one pass; each has batch-norm statistics of its own."""
-    sizes = [batch.shape[1] for batch in batches]
+    """Logits of each batch from one pass, with batch-norm statistics of all of them together.
+
+    Normalised apart, batches would lose their means, and with them what tells one from the other.
+    """
     with autocast(stack, recipe, batches[0].device):
-        logits = at_least_float32(stack(torch.cat(batches, dim=1), sizes))
-    return logits.split(sizes, dim=1)
+        logits = at_least_float32(stack(torch.cat(batches, dim=1)))
+    return logits.split([batch.shape[1] for batch in batches], dim=1)
 
 
 @contextlib.contextmanager

@@ -14,8 +14,10 @@ import triton.language as tl
 from torch import Tensor
 
 PATCH = 32  # numbers of a patch: 27 pixels, the constant 1 that carries the bias, and zeros
-_TILE = 64  # rows of a block
-_PROGRAMS = 528  # that sum up over all rows: four for each of an H200's multiprocessors
+# Rows of a block, and how many programs share all rows and sum up over theirs: two or four for each
+# multiprocessor of an H200, where these were the fastest. A large block reads weights less often,
+# a small one has registers to spare.
+_SMALL, _LARGE = (64, 528), (128, 264)
 
 
 @triton.jit
@@ -182,7 +184,8 @@ def first(x: Tensor, w1: Tensor) -> Tensor:
     """``h1`` from images and weights of shape (32, 96), the bias in line 27."""
     n_rows = len(x) * 900
     h1 = x.new_empty(n_rows, 96)
-    _first_kernel[(triton.cdiv(n_rows, _TILE),)](x, w1, h1, n_rows, TILE=_TILE)
+    tile, _ = _SMALL
+    _first_kernel[(triton.cdiv(n_rows, tile),)](x, w1, h1, n_rows, TILE=tile)
     return h1
 
 
@@ -191,15 +194,16 @@ def last_backward(
 ) -> tuple[Tensor, Tensor, list[Tensor]]:
     """``g2``, ``g3``, and the gradients of w4, b2, b3 and b4."""
     n_rows = len(h2)
-    programs, per = _shares(n_rows)
     g2, g3 = torch.empty_like(h2), h2.new_empty(n_rows, 192)
+    programs, per, tile = _shares(n_rows, *_SMALL)
     sums = torch.empty(programs, 3312, dtype=torch.float32, device=h2.device)
     _third_backward_kernel[(3, programs)](
-        h2, w3, b3, w4, h4, grad, g3, sums, n_rows, PER=per, TILE=_TILE
+        h2, w3, b3, w4, h4, grad, g3, sums, n_rows, PER=per, TILE=tile
     )
+    programs, per, tile = _shares(n_rows, *_LARGE)
     sums_b2 = torch.empty(programs, 96, dtype=torch.float32, device=h2.device)
     _second_backward_kernel[(programs,)](
-        g3, w3.t().contiguous(), h2, g2, sums_b2, n_rows, PER=per, TILE=_TILE
+        g3, w3.t().contiguous(), h2, g2, sums_b2, n_rows, PER=per, TILE=tile
     )
     w4_grad, b3_grad, b4_grad, _ = sums.sum(dim=0).split([3072, 192, 16, 32])
     return g2, g3, [w4_grad.view(192, 16), sums_b2.sum(dim=0), b3_grad, b4_grad]
@@ -208,17 +212,17 @@ def last_backward(
 def first_backward(g2: Tensor, w2: Tensor, x: Tensor, w1: Tensor) -> Tensor:
     """The gradient of w1, (32, 96), from ``g2`` and w2 of shape (3 * 3 * 96 out, 96 in)."""
     n_rows = len(x) * 225
-    programs, per = _shares(n_rows)
+    programs, per, tile = _shares(n_rows, *_LARGE)
     sums = torch.empty(4, programs, PATCH, 96, dtype=torch.float32, device=x.device)
     for i, part in enumerate(sums):
         _first_backward_kernel[(programs,)](
-            g2, w2, x, w1, part, n_rows, PER=per, PY=i // 2, PX=i % 2, TILE=_TILE
+            g2, w2, x, w1, part, n_rows, PER=per, PY=i // 2, PX=i % 2, TILE=tile
         )
     return sums.sum(dim=(0, 1))
 
 
-def _shares(n_rows: int) -> tuple[int, int]:
-    """How many programs, and how many tiles each."""
-    tiles = triton.cdiv(n_rows, _TILE)
-    per = triton.cdiv(tiles, _PROGRAMS)
-    return triton.cdiv(tiles, per), per
+def _shares(n_rows: int, tile: int, most: int) -> tuple[int, int, int]:
+    """How many programs, at most so many, how many tiles each, and of how many rows."""
+    tiles = triton.cdiv(n_rows, tile)
+    per = triton.cdiv(tiles, most)
+    return triton.cdiv(tiles, per), per, tile

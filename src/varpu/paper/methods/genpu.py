@@ -122,12 +122,11 @@ def _recipe(bench: Bench, options: RunOptions) -> GenPURecipe:
     is_image = bench.task.is_image
     n_latent = 64 if is_image else 32
     shape = tuple(bench.rows.X.shape[1:])
-    epochs = 100 if is_image else 60
     return GenPURecipe(
         discriminator=bench.network,
         generator=_generator(n_latent, shape),
         n_latent=n_latent,
-        epochs=10 if options.quick else epochs,
+        epochs=10 if options.quick else 60,
         steps_per_epoch=30,
         batch_size=128 if is_image else 64,
         lr_discriminator=2e-4 if is_image else 1e-4,
