@@ -1,5 +1,7 @@
 """Networks as candidates: one ensemble a penalty weight, scored out of fold."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
@@ -41,6 +43,44 @@ def test_penalty_weights_differ_and_folds_do(fitted):
     first = [net.state_dict()["0.weight"] for one in ensembles for net in one.networks]
     for i, one in enumerate(first):
         assert all(not torch.equal(one, other) for other in first[i + 1 :])
+
+
+@pytest.fixture
+def trainings(monkeypatch):
+    """What each call of train_networks was given and gave, in the order of the calls."""
+    seen, train = [], networks.train_networks
+
+    def spy(*args):
+        seen.append((args, train(*args)))
+        return seen[-1][1]
+
+    monkeypatch.setattr(networks, "train_networks", spy)
+    return seen
+
+
+def test_each_penalty_weight_stops_in_its_own_time(two_gaussians, trainings, monkeypatch):
+    monkeypatch.setattr(networks, "VPUClassifier", partial(VPUClassifier, steps_per_epoch=4))
+    X, _, y = two_gaussians(150)
+    splits = fold_splits(X, y == 1, 2, "single-set", np.random.RandomState(0))
+    networks.fit_networks(X, splits, [1, 2], "cpu", None, np.inf)
+    lengths = [len(trained.history) for _, trained in trainings]
+    for length, (_, trained) in zip(lengths, trainings, strict=True):
+        assert length == min(50, trained.best_epoch[0] + 1 + networks._PATIENCE)
+    assert len(set(lengths)) > 1  # in one stack they would all be as long as the longest
+
+
+def test_a_penalty_weight_gives_the_same_in_company(fitted, trainings, short):
+    """The folds' networks begin alike and see the same batches, whichever weights are trained."""
+    X, splits, (ensembles, _) = fitted
+    networks.fit_networks(X, splits, [1, 2, 3], "cpu", None, np.inf)
+    settings, factory, *_ = trainings[0][0]
+    together = networks.train_networks(
+        settings, factory, X, splits, list(networks.LAMS), [1, 2, 3], None, np.inf
+    )
+    alone = [net.state_dict() for one in ensembles for net in one.networks]
+    for own, other in zip(alone, together.states, strict=True):
+        for name, value in own.items():
+            torch.testing.assert_close(value, other[name])
 
 
 def test_one_that_diverged_has_no_scores(two_gaussians, monkeypatch):

@@ -26,7 +26,7 @@ TREES = (
     TreeSetting(0.03, 15, 10, 5, 0.8, 0.8),
     TreeSetting(0.03, 3, 5, 1, 0.8, 0.8),
 )
-_MOST_ROUNDS, _PATIENCE = 1000, 40
+_MOST_ROUNDS, _PATIENCE = 1000, 20
 VIEWS = ("standard", "ranked")
 
 Floats = NDArray[np.float64]

@@ -1,4 +1,4 @@
-"""Networks as candidates: all penalty weights and folds of one view in one stacked fit."""
+"""Networks as candidates: the folds of one penalty weight in one stacked fit, weight by weight."""
 
 from typing import Any
 
@@ -22,6 +22,7 @@ HIDDEN = (256, 256)
 # of the time. Few positives come by many times an epoch, and want smaller steps.
 _LARGEST_BATCH, _LR, _LR_FEW = 128, 1e-3, 5e-4
 _FEW_POSITIVES = 500
+_PATIENCE = 10  # epochs without a better loss of the pool
 
 Floats = NDArray[np.float64]
 
@@ -38,13 +39,17 @@ def fit_networks(
 
     One that diverged has NaN for its scores. Training stops at the ``deadline``, and early on if
     the ``goal`` is out of reach (:func:`varpu.training.train`).
+
+    Penalty weights are trained one after another, so that each stops in its own time. In one stack
+    all would go on until the slowest is done, which as a rule is the strongest penalty, whether or
+    not it comes near the others.
     """
     smallest = min(len(split.u) for split in splits)
     settings = VPUClassifier(
         hidden=HIDDEN,
         lr=_LR if len(splits[0].labelled) >= _FEW_POSITIVES else _LR_FEW,
         batch_size=int(np.clip(smallest // 10, 32, _LARGEST_BATCH)),
-        patience=10,
+        patience=_PATIENCE,
         cv=len(splits),
         device=device,
         progress=False,
@@ -53,15 +58,15 @@ def fit_networks(
     def factory() -> nn.Module:
         return MLP(view.shape[1], HIDDEN)
 
-    trained = train_networks(settings, factory, view, splits, list(LAMS), seeds, deadline, goal)
-    networks = [network(state) for state in trained.states]
-    scores = log_phi(networks, view, pick_device(device)).reshape(len(LAMS), len(splits), -1)
-    log_means, log_ratios = pooled_scores(scores, splits)
-    log_ratios[trained.best_epoch.reshape(len(LAMS), -1)[:, 0] < 0] = np.nan
-    ensembles = [
-        Ensemble(networks[i * len(splits) : (i + 1) * len(splits)], log_means[[i]], np.ones(1))
-        for i in range(len(LAMS))
-    ]
+    ensembles, log_ratios = [], np.empty((len(LAMS), len(view)))
+    for i, lam in enumerate(LAMS):
+        trained = train_networks(settings, factory, view, splits, [lam], seeds, deadline, goal)
+        networks = [network(state) for state in trained.states]
+        scores = log_phi(networks, view, pick_device(device))
+        log_means, log_ratios[[i]] = pooled_scores(scores[None], splits)
+        if trained.best_epoch[0] < 0:
+            log_ratios[i] = np.nan
+        ensembles.append(Ensemble(networks, log_means, np.ones(1)))
     return ensembles, log_ratios
 
 

@@ -47,7 +47,7 @@ class VPUBoostingClassifier(BasePUClassifier):
     subsample, colsample_bytree : float, default=0.8
         Share of rows, and of columns, that each tree sees.
     max_rounds : int, default=1000
-    early_stopping_rounds : int, default=40
+    early_stopping_rounds : int, default=20
         Stop after that many rounds without a better pooled loss.
     n_folds : int, default=5
         Fewer are made where there are not that many distinct labelled rows.
@@ -121,7 +121,7 @@ class VPUBoostingClassifier(BasePUClassifier):
         subsample: float = 0.8,
         colsample_bytree: float = 0.8,
         max_rounds: int = 1000,
-        early_stopping_rounds: int = 40,
+        early_stopping_rounds: int = 20,
         n_folds: int = 5,
         prior: float | None = None,
         scenario: str = "single-set",
