@@ -1,5 +1,6 @@
 """``varpu paper``, as a person types it."""
 
+import re
 import subprocess
 import sys
 
@@ -42,7 +43,7 @@ def test_several_tables_are_one_run(call):
 
 def test_run_show_and_run_again(call):
     said = call("run", "small", "--seeds", "2", "--device", "cpu", "--data", "small_1,small_2")
-    assert "4 seeds run. To see the table: varpu paper show small" in said.stdout
+    assert re.match(r"4 seeds run in \d+ s\. To see the table: varpu paper show small", said.stdout)
     assert "seed 1: accuracy" in said.stderr
     assert "0 seeds run" in call("run", "small", "--seeds", "2", "--data", "small_1").stdout
     shown = call("show", "small").stdout

@@ -1,6 +1,7 @@
 """``varpu paper``: every table and figure of the paper."""
 
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -86,6 +87,7 @@ def run(
     from varpu.paper import run as run_experiment
     from varpu.paper.naming import split
 
+    start = time.monotonic()
     try:
         outcome = run_experiment(
             names,
@@ -103,16 +105,19 @@ def run(
     except KeyboardInterrupt:
         typer.echo("Stopped. What was done is kept; the same command goes on from there.", err=True)
         raise typer.Exit(130) from None
-    _tell(outcome, names[0])
+    _tell(outcome, names[0], time.monotonic() - start)
 
 
-def _tell(outcome: "Outcome", name: str) -> None:
+def _tell(outcome: "Outcome", name: str, seconds: float) -> None:
     for cell, why in outcome.failed.items():
         typer.echo(f"\n{cell.method} on {cell.task} failed:\n{why}", err=True)
     for task, why in outcome.skipped.items():
         typer.echo(f"{task} was skipped: {' '.join(why.split())}", err=True)
     rest = f", {len(outcome.failed)} cells failed" if outcome.failed else ""
-    typer.echo(f"{outcome.done} seeds run{rest}. To see the table: varpu paper show {name}")
+    typer.echo(
+        f"{outcome.done} seeds run in {seconds:.0f} s{rest}. To see the table:"
+        f" varpu paper show {name}"
+    )
     if outcome.failed:
         raise typer.Exit(1)
 

@@ -7,14 +7,14 @@ own. The strided convolution and its weight's gradient are cuDNN's.
 """
 
 from collections.abc import Iterable
-from functools import lru_cache
-from importlib import import_module
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn.functional import pad
+
+from varpu.nets.kernels import triton_module
 
 
 def takes(x: Tensor) -> bool:
@@ -24,7 +24,8 @@ def takes(x: Tensor) -> bool:
         and not x.requires_grad
         and torch.is_autocast_enabled("cuda")
         and torch.get_autocast_dtype("cuda") == torch.bfloat16
-        and _kernels() is not None
+        and torch.cuda.get_device_capability(x.device) >= (8, 0)  # older ones have no such units
+        and triton_module("cifar") is not None
     )
 
 
@@ -40,7 +41,7 @@ class _Trunk(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, *parameters: Tensor) -> Tensor:
-        kernels = _kernels()
+        kernels = triton_module("cifar")
         w1, b1, w2, b2, w3, b3, w4, b4 = (p.to(x.dtype) for p in parameters)
         with_bias = torch.cat([w1.flatten(1), b1.unsqueeze(1)], dim=1).t()
         first = pad(with_bias, (0, 0, 0, kernels.PATCH - len(with_bias))).contiguous()
@@ -62,7 +63,7 @@ class _Trunk(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        kernels = _kernels()
+        kernels = triton_module("cifar")
         x, first, h1, second, h2, third, b3, fourth, h4 = ctx.saved_tensors
         n = len(x)
         g2, g3, (w4, b2, b3, b4) = kernels.last_backward(
@@ -100,12 +101,3 @@ class _Trunk(torch.autograd.Function):
 def _as_images(table: Tensor, n: int, side: int) -> Tensor:
     """A table of one row a pixel as ``n`` images, channels last."""
     return table.view(n, side, side, -1).permute(0, 3, 1, 2)
-
-
-@lru_cache(maxsize=1)
-def _kernels() -> Any:
-    """The Triton kernels, where torch came with Triton; None elsewhere."""
-    try:
-        return import_module("varpu.nets.cifar_triton")
-    except ModuleNotFoundError:
-        return None
