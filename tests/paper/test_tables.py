@@ -133,6 +133,19 @@ def test_faults_and_lambdas(tmp_path):
     assert ours == ["71.0", "80.5"]
 
 
+def test_a_row_may_show_another_lambda_than_the_chosen_one(tmp_path):
+    store = Store(tmp_path)
+    for seed in range(2):
+        tried = [{"lam": 0.03, "accuracy": 89.0 + seed}, {"lam": 3.0, "accuracy": 91.0 + seed}]
+        chosen = Run(seed, {"accuracy": 89.0 + seed}, extra={"lambdas": tried})
+        store.add(Cell("fashion_mnist_1-labelled-1000", "vpu"), [chosen])
+    found = {line["row_key"]: line for line in lines_of(show("table4", "csv", tmp_path))}
+    assert found["vpu"]["ours"] == "89.5"
+    assert found["vpu (λ = 3)"]["ours"] == "91.5"
+    assert found["vpu (λ = 3)"]["paper"] == found["vpu"]["paper"] == "91.3"
+    assert found["vpu (λ = 0.3)"]["ours"] == ""
+
+
 def test_an_unknown_format_is_refused(plugin):
     with pytest.raises(PUInputError, match="format is markdown or csv; got 'html'"):
         show("small", "html")

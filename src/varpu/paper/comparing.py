@@ -91,7 +91,7 @@ def entries(experiment: Experiment, store: Store) -> list[Entry]:
                 if row.lam == "chosen":
                     values = _metric(runs, experiment.metric)
                 else:
-                    lam = row.lam if isinstance(row.lam, float) else find_task(column.key).lam
+                    lam = find_task(column.key).lam if isinstance(row.lam, str) else row.lam
                     values = _with_lam(runs, lam, experiment.metric)
                 value = measured(values)
             else:

@@ -139,7 +139,7 @@ def _check(made: Experiment) -> None:
         if not keys or _twice(keys):
             raise PUInputError(f"{what} are wanted, none of them twice; got {keys}")
     for row in made.rows:
-        if not isinstance(row.lam, float) and row.lam not in ("chosen", "printed"):
+        if isinstance(row.lam, str) and row.lam not in ("chosen", "printed"):
             raise PUInputError(f"lam of a row is chosen, printed or a number; got {row.lam!r}")
         if lost := row.paper.keys() - set(columns):
             raise PUInputError(f"row {row.label!r} has values for no column: {sorted(lost)}")
