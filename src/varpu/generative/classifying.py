@@ -6,10 +6,10 @@ from varpu import losses
 from varpu.generative.generators import Generators
 from varpu.generative.members import GenPUMember, GenPURecipe
 from varpu.generative.step import Captured, Latents, Updater
-from varpu.nets import Stack
+from varpu.nets import Stack, at_least_float32
 from varpu.training import DeviceRows, draws
 from varpu.training.rows import RowStream
-from varpu.training.step import at_least_float32, autocast
+from varpu.training.step import autocast
 
 # Epochs of the labelled rows' order that no adversarial epoch reaches.
 _FIRST_EPOCH = 1 << 20

@@ -16,10 +16,10 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from varpu.generative.generators import Generators
 from varpu.generative.members import GenPUMember, GenPURecipe
 from varpu.generative.values import Games, game_values, generator_loss, total_value
-from varpu.nets import Stack, seeded_network
+from varpu.nets import Stack, at_least_float32, seeded_network
 from varpu.training import DeviceRows, draws
 from varpu.training.rows import RowStream
-from varpu.training.step import at_least_float32, autocast
+from varpu.training.step import autocast
 
 _FIRST_PUSH = 1e-4  # of the weight: too little to drive G_n off before it knows the data
 _SETTLING_PASSES = 50  # after which batch norm remembers 0.5% of what it knew before

@@ -4,7 +4,7 @@ A network maps inputs to one logit ``g`` a row, or to two outputs whose differen
 paper's two-way log-softmax); ``Phi = sigmoid(g)``. Networks know nothing of losses or training.
 """
 
-from varpu.nets.base import Stack, logit
+from varpu.nets.base import Stack, at_least_float32, logit
 from varpu.nets.conv import ConvPoolReLU, ConvReLU, DenseConv
 from varpu.nets.image import CifarCNN, LeNet5, StlCNN
 from varpu.nets.mlp import MLP
@@ -25,6 +25,7 @@ __all__ = [
     "StackedMLP",
     "StlCNN",
     "VmapStack",
+    "at_least_float32",
     "build_stacks",
     "logit",
     "seeded_network",

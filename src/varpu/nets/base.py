@@ -1,5 +1,6 @@
 """What a network's output means, and what a stack of networks is."""
 
+import torch
 from torch import Tensor, nn
 
 
@@ -26,6 +27,11 @@ def logit(output: Tensor) -> Tensor:
         "a network must return one logit or two class scores a row, shape (B,), (B, 1) or (B, 2);"
         f" got {tuple(output.shape)}"
     )
+
+
+def at_least_float32(x: Tensor) -> Tensor:
+    """Losses and statistics are computed in float32, whatever the products were, or finer."""
+    return x if x.dtype == torch.float64 else x.float()
 
 
 class Stack(nn.Module):

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn.functional import pad
 
-from varpu.nets.base import Stack
+from varpu.nets.base import Stack, at_least_float32
 from varpu.nets.image import LeNet5
 from varpu.nets.pooling import fold, max_of_four, spread_to_largest
 
@@ -119,11 +119,6 @@ class StackedLeNet(Stack):
             {name: value.detach()[k].clone() for name, value in named.items()}
             for k in range(self.n_members)
         ]
-
-
-def at_least_float32(x: Tensor) -> Tensor:
-    """Statistics are not to be computed in bfloat16."""
-    return x.float() if x.dtype == torch.bfloat16 else x
 
 
 @lru_cache(maxsize=32)

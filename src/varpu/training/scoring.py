@@ -8,10 +8,10 @@ from torch import Tensor
 from torch.nn.functional import logsigmoid
 
 from varpu.losses import SURROGATES
-from varpu.nets import Stack
+from varpu.nets import Stack, at_least_float32
 from varpu.training.members import Member, Recipe, Risk
 from varpu.training.rows import DeviceRows, padded
-from varpu.training.step import at_least_float32, autocast
+from varpu.training.step import autocast
 from varpu.world import current_world
 
 # Rows scored at once, over all members: large enough to fill a GPU, small enough for its memory. A

@@ -18,7 +18,7 @@ from torch import Tensor
 from torch.nn.functional import logsigmoid
 
 from varpu import losses
-from varpu.nets import Stack
+from varpu.nets import Stack, at_least_float32
 from varpu.training import draws
 from varpu.training.members import Member, Recipe, Risk
 from varpu.training.penalties import PENALTIES, Draw, Scored
@@ -207,11 +207,6 @@ class TrainingStep:
     def _scores(self, stack: Stack, x: Tensor, sizes: Sequence[int] = ()) -> Tensor:
         with autocast(stack, self.recipe, self.device):
             return at_least_float32(stack(x, sizes))
-
-
-def at_least_float32(logits: Tensor) -> Tensor:
-    """Losses are computed in float32, whatever the products were, or in what is finer."""
-    return logits if logits.dtype == torch.float64 else logits.float()
 
 
 class Rounding(Protocol):
