@@ -225,8 +225,8 @@ def test_a_narrow_interval_or_a_low_bound_leaves_it_as_it_is():
 def test_half_an_interval_and_half_a_bound_draw_it_half_as_far():
     assert scale._trust_in_bound(0.9, 0.15) == pytest.approx(1)
     assert scale._trust_in_bound(0.9, 0.1) == pytest.approx(0.5)
-    assert scale._trust_in_bound(0.7, 0.15) == pytest.approx(0.5)
-    assert scale._trust_in_bound(1.0, 0.05) == scale._trust_in_bound(0.5, 1.0) == 0
+    assert scale._trust_in_bound(0.8, 0.15) == pytest.approx(0.5)
+    assert scale._trust_in_bound(1.0, 0.05) == scale._trust_in_bound(0.75, 1.0) == 0
 
 
 def test_nothing_to_read_from():

@@ -239,7 +239,7 @@ def _trust_in_bound(bound: float, width: float) -> float:
     a mean over all positives, hardly noisy, and near 1 there is little that it can be too high by.
     """
     wide = np.clip((width - _NARROW_INTERVAL) / 0.1, 0, 1)
-    return float(wide * np.clip((bound - 0.5) / 0.4, 0, 1))
+    return float(wide * np.clip((bound - 0.75) / 0.1, 0, 1))
 
 
 def _largest_tie(scores: Scores, weight: Scores) -> float:

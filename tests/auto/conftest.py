@@ -4,15 +4,16 @@ import numpy as np
 import pytest
 
 from varpu import VPUClassifier
-from varpu.auto import candidates, kernels
+from varpu.auto import candidates, densities, kernels
 
 
 @pytest.fixture
 def few(monkeypatch):
-    """One setting of trees and one of kernels, so that a fit takes a tenth of a second."""
+    """One setting of each kind, so that a fit takes a tenth of a second."""
     trees = [setting for setting in candidates.TREES if setting.num_leaves == 3]
     monkeypatch.setattr(candidates, "TREES", trees)
-    monkeypatch.setattr(kernels, "SETTINGS", [(0.3, 10.0)])
+    monkeypatch.setattr(kernels, "SETTINGS", kernels.SETTINGS[:1])
+    monkeypatch.setattr(densities, "WIDTHS", densities.WIDTHS[1:])
 
 
 @pytest.fixture

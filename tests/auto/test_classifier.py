@@ -93,7 +93,7 @@ def test_what_was_compared(fitted):
         "seconds",
         "note",
     ]
-    assert table["family"].tolist() == ["trees"] * 5 + ["kernels"] * 4
+    assert table["family"].tolist() == ["trees"] * 5 + ["kernels"] * 6
     assert table["candidate"].is_unique
     assert (table["note"] == "").all()
     assert np.isfinite(table["held_out_loss"]).all()
@@ -398,8 +398,8 @@ def test_out_of_time(two_gaussians):
     X, truth, y = two_gaussians(300)
     model = PUClassifier(n_jobs=1, random_state=0, time_budget=1e-9).fit(X, y)
     table = model.candidates_
-    assert len(table) == 5 + 4 + 2
-    assert table["note"].tolist() == [""] + ["not fitted: out of time"] * 10
+    assert len(table) == 5 + 6 + 2
+    assert table["note"].tolist() == [""] + ["not fitted: out of time"] * 12
     assert table["weight"].tolist()[0] == 1
     assert table.loc[1:, ["weight", "held_out_loss", "seconds"]].isna().all(axis=None)
     assert (model.predict(X) == truth).mean() > 0.9
@@ -421,15 +421,21 @@ def test_without_torch_the_note_names_the_install_command(two_gaussians, few, mo
     table = model.candidates_.set_index("candidate")
     assert "pip install 'varpu[torch]'" in table.loc["networks", "note"]
     assert table["weight"].sum() == pytest.approx(1)
-    assert set(table.index[table["note"] == ""]) == {"trees of 3 leaves", "kernel 0.3/d, C 10"}
+    assert table.index[table["note"] == ""].tolist() == [
+        "trees of 3 leaves",
+        "kernel, whitened, 0.3/d, C 10",
+        "densities, width 0.4",
+    ]
     # Who asked for networks wants an error.
     monkeypatch.setattr("varpu.exceptions.find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match=r"varpu\[torch\]"):
         PUClassifier(families=["networks"]).fit(X, y)
 
 
-def test_a_family_out_of_reach_of_the_best_is_left_at_its_first(monkeypatch):
+@pytest.mark.parametrize("are_quick", [False, True])
+def test_a_family_out_of_reach_is_left_at_its_first_unless_it_is_quick(monkeypatch, are_quick):
     """Trees see a checkerboard that no wide kernel does."""
+    monkeypatch.setattr(candidates, "_QUICK_ROWS", 1500 if are_quick else 1499)
     rng = np.random.default_rng(0)
     X = rng.uniform(size=(1500, 2))
     y = (np.floor(8 * X).sum(axis=1) % 2 == 0) & (rng.random(1500) < 0.7)
@@ -437,7 +443,7 @@ def test_a_family_out_of_reach_of_the_best_is_left_at_its_first(monkeypatch):
     trees, kernels = (model.candidates_[model.candidates_["family"] == f] for f in FAMILIES[:2])
     assert (trees["note"] == "").all()
     note = "not fitted: its family is out of reach of the best"
-    assert kernels["note"].tolist() == ["", note, note, note]
+    assert kernels["note"].tolist() == ["", *[("" if are_quick else note)] * 5]
     best = model.candidates_["held_out_loss"].min()
     assert kernels["held_out_loss"].iloc[0] > 0.75 * best
     assert model.candidates_["weight"].sum() == pytest.approx(1)
@@ -495,7 +501,7 @@ def test_progress_is_shown_when_someone_is_watching(two_gaussians, few, capfd, m
     PUClassifier(**QUICK).fit(X, y)
     shown = capfd.readouterr()
     assert shown.out == ""
-    assert "fitting kernel 0.3/d" in shown.err
+    assert "fitting densities, width 0.4" in shown.err
     PUClassifier(**QUICK, progress=False).fit(X, y)
     assert capfd.readouterr() == ("", "")
 

@@ -46,9 +46,10 @@ def test_a_gap_is_the_mean_and_has_a_mark_where_there_were_gaps():
 def test_the_unit_of_a_column_does_not_matter(factor, shift):
     table = np.random.default_rng(0).normal(size=(40, 2))
     other = table * factor + shift
-    for view in ("standard", "ranked"):
+    for view in ("standard", "ranked", "scores", "whitened"):
         expected = getattr(Columns.learn(table), view)(table)
-        assert expected[:, :2].std() == pytest.approx(1)
+        if view in ("standard", "ranked"):
+            assert expected[:, :2].std() == pytest.approx(1)
         found = getattr(Columns.learn(other), view)(other)
         np.testing.assert_allclose(found, expected, atol=1e-8)
 
@@ -77,6 +78,44 @@ def test_tied_values_have_the_middle_of_their_ranks():
     # Ranks are 0/11, 1/11...; 9 has those from 9/11 to 11/11.
     np.testing.assert_allclose(ranked[9:], ndtri(10 / 11))
     np.testing.assert_allclose(ranked[1:9], ndtri(np.arange(1, 9) / 11))
+
+
+def test_scores_stand_in_place_of_numbers():
+    table = np.column_stack([np.arange(40.0) ** 3, np.arange(40) % 3])
+    table[3, 0] = NAN
+    columns = Columns.learn(table)
+    scores, ranked = columns.scores(table), columns.ranked(table)
+    assert scores.shape == (40, 3)  # the number's score, the few values as they are, the gap's mark
+    np.testing.assert_array_equal(scores[:, 0], ranked[:, 3])
+    np.testing.assert_array_equal(scores[:, 1:], columns.standard(table)[:, 1:])
+
+
+def test_whitened_columns_are_uncorrelated_and_of_one_variance():
+    """But for the variance 0.05 that is added to every direction."""
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(3000, 4)) @ rng.normal(size=(4, 4))
+    columns = Columns.learn(table)
+    spread = np.cov(columns.whitened(table).T, ddof=0)
+    variances = np.linalg.eigvalsh(np.cov(columns.scores(table).T, ddof=0))
+    np.testing.assert_allclose(spread, np.diag(variances / (variances + 0.05)), atol=1e-10)
+
+
+def test_what_two_columns_say_alike_counts_once():
+    """Two columns of one content: as scores it weighs double, whitened hardly more than once."""
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(2, 4000))
+    columns = Columns.learn(np.column_stack([x, x**3, y]))
+    table = np.array([[-1.0, -1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, -1.0], [0.0, 0.0, 1.0]])
+    for view, expected in (("scores", np.sqrt(2)), ("whitened", 1.0)):
+        first, second, third, fourth = getattr(columns, view)(table)
+        ratio = np.linalg.norm(first - second) / np.linalg.norm(third - fourth)
+        assert ratio == pytest.approx(expected, rel=0.05)
+
+
+def test_a_table_of_many_columns_is_not_whitened():
+    table = np.random.default_rng(0).normal(size=(30, 501))
+    columns = Columns.learn(table)
+    np.testing.assert_array_equal(columns.whitened(table), columns.scores(table))
 
 
 def test_columns_of_few_values_have_no_ranks():

@@ -16,9 +16,10 @@ def folds_of(X, y, scenario="single-set", n_folds=3):
     return fold_splits(X, y == 1, n_folds, scenario, np.random.RandomState(0))
 
 
-def fit(X, splits, scenario="single-set", gamma=0.3, c=10.0, seed=7):
-    single_set = scenario == "single-set"
-    return kernels.fit_machines(X, splits, gamma, c, single_set, np.random.RandomState(seed))
+def fit(X, splits, scenario="single-set", gamma=0.3, c=10.0, power=1.0, seed=7):
+    setting = kernels.KernelSetting("scores", gamma, c, power)
+    random = np.random.RandomState(seed)
+    return kernels.fit_machines(X, splits, setting, scenario == "single-set", random)
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
@@ -132,10 +133,38 @@ def test_it_learns_what_is_not_linear():
     assert roc_auc_score(truth, log_ratio) > 0.95
 
 
+def test_the_features_of_a_power_have_that_power_of_the_kernel(two_gaussians):
+    """With a landmark a row, features are those of the kernel itself, not of an approximation."""
+    X, _, _ = two_gaussians(60)
+    kernel = Nystroem(gamma=0.1, n_components=60, random_state=0)
+    features = kernel.fit_transform(X)
+    gram = features @ features.T
+    np.testing.assert_allclose(gram, kernels.rbf_kernel(X, gamma=0.1), atol=1e-8)
+    largest = np.linalg.eigvalsh(gram)[-1]
+    for power in (1.0, 2.0, 3.0):
+        damped = features @ kernels._damping(features, power)
+        expected = np.linalg.matrix_power(gram, int(power)) / largest ** (power - 1)
+        np.testing.assert_allclose(damped @ damped.T, expected, atol=1e-8)
+
+
+def test_a_power_tells_a_shell_from_its_core():
+    """In ten dimensions hardly a row is near another: only the density of the rows tells them."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 10))
+    truth = (X**2).sum(axis=1) > 9.34  # the median
+    y = (truth & (rng.random(2000) < 0.1)).astype(int)
+    of_kernel, of_power = (
+        roc_auc_score(truth, fit(X, folds_of(X, y), gamma=1.0, power=power)[1])
+        for power in (1.0, 2.0)
+    )
+    assert of_power > 0.95
+    assert of_power > of_kernel + 0.05
+
+
 def test_arrays_and_back(two_gaussians):
     X, _, y = two_gaussians(200)
     for scenario in SCENARIOS:
-        machines, _ = fit(X, folds_of(X, y, scenario), scenario)
+        machines, _ = fit(X, folds_of(X, y, scenario), scenario, power=2.0)
         again = kernels.from_arrays(kernels.to_arrays(machines))
         assert again.single_set is machines.single_set
         np.testing.assert_array_equal(again.predict(X), machines.predict(X))

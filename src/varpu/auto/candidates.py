@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from varpu.auto import kernels
+from varpu.auto import densities, kernels
 from varpu.auto.columns import Columns
 from varpu.boosting.crossfit import GrownTrees, booster_from_bytes, booster_to_bytes, grow
 from varpu.boosting.rows import weighted_rows
@@ -28,6 +28,8 @@ TREES = (
 )
 _MOST_ROUNDS, _PATIENCE = 1000, 20
 VIEWS = ("standard", "ranked")
+# Up to so many rows kernels take seconds.
+_QUICK_ROWS = 20_000
 
 Floats = NDArray[np.float64]
 
@@ -50,6 +52,18 @@ class Table:
         assert self._columns is not None
         return self._columns.ranked(self.rows)
 
+    @cached_property
+    def scores(self) -> Floats:
+        """Normal scores of ranks in place of numbers."""
+        assert self._columns is not None
+        return self._columns.scores(self.rows)
+
+    @cached_property
+    def whitened(self) -> Floats:
+        """These scores, uncorrelated."""
+        assert self._columns is not None
+        return self._columns.whitened(self.rows)
+
 
 @dataclass
 class Candidate:
@@ -58,9 +72,9 @@ class Candidate:
     Attributes
     ----------
     name, family : str
-    view : {"rows", "standard", "ranked"}
+    view : {"rows", "standard", "ranked", "scores", "whitened"}
         Which form of the table it takes.
-    model : GrownTrees, KernelMachines or Ensemble
+    model : GrownTrees, KernelMachines, KernelDensities or Ensemble
     log_ratio : array of shape (n,)
         Out-of-fold ``log f_P/f`` of the rows.
     """
@@ -83,6 +97,8 @@ class Candidate:
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Its model as arrays."""
         if self.family == "kernels":
+            if isinstance(self.model, densities.KernelDensities):
+                return densities.to_arrays(self.model)
             return kernels.to_arrays(self.model)
         if self.family == "networks":
             return dict(self.model.to_arrays())
@@ -93,7 +109,7 @@ class Candidate:
 def model_from_arrays(family: str, arrays: dict[str, NDArray[Any]]) -> Any:
     """The model that :meth:`Candidate.to_arrays` gave."""
     if family == "kernels":
-        return kernels.from_arrays(arrays)
+        return (densities if "points" in arrays else kernels).from_arrays(arrays)
     if family == "networks":
         from varpu.auto import networks
 
@@ -147,6 +163,11 @@ def fits(problem: Problem, families: tuple[str, ...]) -> Iterator[Fit]:
         yield from _network_fits(problem)
 
 
+def is_quick(family: str, problem: Problem) -> bool:
+    """Whether a family's fits take less time than it could save to leave some out."""
+    return family == "kernels" and len(problem.positive) <= _QUICK_ROWS
+
+
 def families_for(table: Any, wanted: tuple[str, ...]) -> tuple[str, ...]:
     """Of the wanted families those that take such a table: a sparse one is for trees alone."""
     return ("trees",) if scipy.sparse.issparse(table) else wanted
@@ -172,16 +193,28 @@ def _tree_fits(problem: Problem) -> Iterator[Fit]:
 def _kernel_fits(problem: Problem) -> Iterator[Fit]:
     single_set = problem.scenario == "single-set"
 
-    def fit(name: str, gamma: float, c: float, limits: Limits) -> list[Candidate]:
-        random = np.random.RandomState(problem.seed)
+    def fit_machines(setting: kernels.KernelSetting, limits: Limits) -> list[Candidate]:
         machines, log_ratio = kernels.fit_machines(
-            problem.table.standard, problem.splits, gamma, c, single_set, random
+            getattr(problem.table, setting.view),
+            problem.splits,
+            setting,
+            single_set,
+            np.random.RandomState(problem.seed),
         )
-        return [Candidate(name, "kernels", "standard", machines, log_ratio)]
+        return [Candidate(setting.name, "kernels", setting.view, machines, log_ratio)]
 
-    for gamma, c in kernels.SETTINGS:
-        name = f"kernel {gamma:g}/d, C {c:g}"
-        yield "kernels", name, partial(fit, name, gamma, c)
+    def fit_densities(name: str, width: float, limits: Limits) -> list[Candidate]:
+        random = np.random.RandomState(problem.seed)
+        model, log_ratio = densities.fit_densities(
+            problem.table.scores, problem.splits, width, random
+        )
+        return [Candidate(name, "kernels", "scores", model, log_ratio)]
+
+    for setting in kernels.SETTINGS:
+        yield "kernels", setting.name, partial(fit_machines, setting)
+    for width in densities.WIDTHS:
+        name = f"densities, width {width:g}"
+        yield "kernels", name, partial(fit_densities, name, width)
 
 
 def _network_fits(problem: Problem) -> Iterator[Fit]:

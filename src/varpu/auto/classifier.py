@@ -22,6 +22,7 @@ from varpu.auto.candidates import (
     Table,
     families_for,
     fits,
+    is_quick,
     model_from_arrays,
 )
 from varpu.auto.columns import Columns
@@ -112,7 +113,7 @@ class PUClassifier(BasePUClassifier):
         needs_separability=False,
         learner="trees, kernel machines, networks",
         images=False,
-        cost="five settings of trees, four kernels and six networks, each on five folds",
+        cost="five settings of trees, six kernels and six networks, each on five folds",
     )
 
     candidates_: pd.DataFrame
@@ -210,7 +211,7 @@ class PUClassifier(BasePUClassifier):
                 note = ""
                 if found and deadline is not None and _is_past(deadline):
                     note = "not fitted: out of time"
-                elif min(losses.get(family, [goal])) > goal:
+                elif not is_quick(family, problem) and min(losses.get(family, [goal])) > goal:
                     note = "not fitted: its family is out of reach of the best"
                 if note:
                     lines.append({"candidate": name, "family": family, "note": note})

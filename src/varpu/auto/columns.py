@@ -18,6 +18,9 @@ _MOST_QUANTILES = 200
 _FEWEST_VALUES = 10
 # An outlier should count as far out, not as everything.
 _FARTHEST = 6.0
+# Directions in which the table hardly varies are noise: this variance is added to all before they
+# are made equal. Tables of more columns are not whitened: it would mostly be noise.
+_LEAST_VARIANCE, _MOST_WHITENED = 0.05, 500
 
 Floats = NDArray[np.float64]
 
@@ -37,6 +40,9 @@ class Columns:
     quantiles : array of shape (number columns, quantiles)
     is_ranked : bool array of shape (number columns,)
         Columns with enough values for ranks to say more than values.
+    centre, whitening : arrays of shape (d,) and (d, d)
+        What takes :meth:`scores` to uncorrelated columns of one variance; empty where there are
+        too many columns for it.
     """
 
     levels: dict[int, list[Any]]
@@ -45,6 +51,8 @@ class Columns:
     has_gaps: NDArray[np.bool_]
     quantiles: Floats
     is_ranked: NDArray[np.bool_]
+    centre: Floats
+    whitening: Floats
 
     @classmethod
     def learn(cls, table: Any) -> "Columns":
@@ -62,14 +70,20 @@ class Columns:
         filled = np.where(known, numbers, means)
         values = np.array([len(np.unique(column)) for column in filled.T], dtype=np.int64)
         steps = np.linspace(0, 1, min(_MOST_QUANTILES, len(filled)))
-        return cls(
+        learned = cls(
             levels=levels,
             means=means,
             deviations=np.where(tiny, 1.0, deviations),
             has_gaps=np.asarray(~known.all(axis=0) & known.any(axis=0)),
             quantiles=np.ascontiguousarray(np.quantile(filled, steps, axis=0).T),
             is_ranked=values >= _FEWEST_VALUES,
+            centre=np.zeros(0),
+            whitening=np.zeros((0, 0)),
         )
+        scores = learned.scores(table)
+        if 0 < scores.shape[1] <= _MOST_WHITENED:
+            learned.centre, learned.whitening = _whitening(scores)
+        return learned
 
     def check(self, table: Any) -> None:
         """New rows must have categories where the others had them, and nowhere else."""
@@ -96,14 +110,34 @@ class Columns:
 
         A network sees heavy tails and crowded regions alike in ranks, and sums in values.
         """
+        return np.column_stack([self.standard(table), self._normal_scores(table)])
+
+    def scores(self, table: Any) -> Floats:
+        """Standardised, with normal scores of ranks in place of numbers.
+
+        Distances between rows then mean the same in the middle of a column as in its tail.
+        """
+        view = self.standard(table)
+        view[:, np.flatnonzero(self.is_ranked)] = self._normal_scores(table)
+        return view
+
+    def whitened(self, table: Any) -> Floats:
+        """These scores as uncorrelated columns of one variance.
+
+        Columns that say the same count once in distances between rows.
+        """
+        scores = self.scores(table)
+        return (scores - self.centre) @ self.whitening if len(self.centre) else scores
+
+    def _normal_scores(self, table: Any) -> Floats:
+        """Of each column that is ranked, shape (n, ranked columns)."""
         numbers = _numbers(table, self.levels)
         filled = np.where(np.isnan(numbers), self.means, numbers)
         steps = np.linspace(0, 1, self.quantiles.shape[1])
-        scores = [
-            _normal_score(filled[:, i], self.quantiles[i], steps)
-            for i in np.flatnonzero(self.is_ranked)
-        ]
-        return np.column_stack([self.standard(table), *scores])
+        scores = np.empty((len(filled), int(self.is_ranked.sum())))
+        for k, i in enumerate(np.flatnonzero(self.is_ranked)):
+            scores[:, k] = _normal_score(filled[:, i], self.quantiles[i], steps)
+        return scores
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """As JSON values and arrays."""
@@ -114,6 +148,8 @@ class Columns:
             "has_gaps": self.has_gaps,
             "quantiles": self.quantiles,
             "is_ranked": self.is_ranked,
+            "centre": self.centre,
+            "whitening": self.whitening,
         }
         return {"levels": levels}, arrays
 
@@ -152,6 +188,13 @@ def _normal_score(values: Floats, quantiles: Floats, steps: Floats) -> Floats:
     low = np.interp(values, quantiles, steps)
     high = 1 - np.interp(-values, -quantiles[::-1], steps)
     return ndtri(np.clip((low + high) / 2, 2e-4, 1 - 2e-4))
+
+
+def _whitening(scores: Floats) -> tuple[Floats, Floats]:
+    centre = scores.mean(axis=0)
+    spread = (scores - centre).T @ (scores - centre) / len(scores)
+    variances, axes = np.linalg.eigh(spread + _LEAST_VARIANCE * np.eye(len(centre)))
+    return centre, np.ascontiguousarray(axes / np.sqrt(variances))
 
 
 def _plain(value: Any) -> Any:

@@ -6,7 +6,7 @@ positives for.
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,13 +19,39 @@ from sklearn.metrics.pairwise import rbf_kernel
 from varpu.crossfit import Split
 from varpu.scale import log_mean_exp
 
-# (width of the kernel over the number of columns, inverse of the L2 penalty)
-SETTINGS = ((1.0, 1.0), (1.0, 10.0), (0.3, 10.0), (0.3, 1.0))
 _LANDMARKS = 300
 # Rows of each kind that one machine is fitted to; more would take longer and change little.
 _MOST_ROWS = 20_000
 
 Floats = NDArray[np.float64]
+
+
+class KernelSetting(NamedTuple):
+    """A view of the table and a kernel on it.
+
+    ``gamma`` is the kernel's width over the number of columns, ``c`` the inverse of the L2
+    penalty. A ``power`` of the kernel above 1 damps the directions in which the rows, labelled or
+    not, hardly vary: what is left goes along with their density, and tells a shell from its core.
+    """
+
+    view: str
+    gamma: float
+    c: float
+    power: float = 1.0
+
+    @property
+    def name(self) -> str:
+        """For people."""
+        power = "" if self.power == 1 else f", power {self.power:g}"
+        return f"kernel, {self.view}, {self.gamma:g}/d{power}, C {self.c:g}"
+
+
+SETTINGS = (
+    KernelSetting("whitened", 0.3, 10.0),
+    KernelSetting("whitened", 0.3, 1.0),
+    KernelSetting("whitened", 1.0, 1.0),
+    KernelSetting("scores", 1.0, 10.0, power=2.0),
+)
 
 
 @dataclass
@@ -72,8 +98,7 @@ class KernelMachines:
 def fit_machines(
     view: Floats,
     splits: list[Split],
-    gamma: float,
-    inverse_penalty: float,
+    setting: KernelSetting,
     single_set: bool,
     random: np.random.RandomState,
 ) -> tuple[KernelMachines, Floats]:
@@ -82,27 +107,28 @@ def fit_machines(
     Parameters
     ----------
     view : array of shape (n, d)
-        Standardised columns.
+        The setting's view of the table.
     splits : list of Split
         One a fold.
-    gamma : float
-        Of the kernel, over the number of columns.
-    inverse_penalty : float
+    setting : KernelSetting
     single_set : bool
     random : RandomState
         Draws the landmarks, and the rows where there are too many.
     """
-    width = gamma / view.shape[1]
+    width = setting.gamma / view.shape[1]
     kernel = Nystroem(
         gamma=width, n_components=min(_LANDMARKS, len(view) // 2 or 1), random_state=random
     )
-    kernel.fit(view)
-    features = kernel.transform(view)
-    fitted = [_logistic(features, split, inverse_penalty, single_set, random) for split in splits]
+    features = kernel.fit_transform(view)
+    basis = kernel.normalization_
+    if setting.power != 1:
+        damped = _damping(features, setting.power)
+        features, basis = features @ damped, damped.T @ basis
+    fitted = [_logistic(features, split, setting.c, single_set, random) for split in splits]
     machines = KernelMachines(
         # In one order of memory, before it is stored and after: the bits of a product depend on it.
         landmarks=np.ascontiguousarray(kernel.components_),
-        basis=np.ascontiguousarray(kernel.normalization_),
+        basis=np.ascontiguousarray(basis),
         gamma=width,
         weights=np.array([logistic.coef_[0] for logistic in fitted]),
         intercepts=np.array([logistic.intercept_[0] for logistic in fitted]),
@@ -116,6 +142,13 @@ def fit_machines(
         held_out = np.union1d(split.held_out_p, split.held_out_u)
         log_ratio[held_out] = scores[k, held_out] - machines.log_means[k]
     return machines, log_ratio
+
+
+def _damping(features: Floats, power: float) -> Floats:
+    """From features of a kernel to those of its power, whose largest eigenvalue stays 1."""
+    variances, axes = np.linalg.eigh(features.T @ features / len(features))
+    share = np.maximum(variances, 0.0) / variances.max()
+    return np.asarray(axes * share ** ((power - 1) / 2))
 
 
 def _logistic(

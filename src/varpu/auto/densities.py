@@ -1,0 +1,135 @@
+"""Densities of P and of the marginal by kernels around their rows, and their ratio.
+
+Nothing is trained, so little can be learned by heart: the fewer the positives, the better this does
+beside models that are.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.utils import gen_batches
+
+from varpu.crossfit import Split
+
+# Of the kernels, in units of sqrt(d): two rows of d standardised columns are about sqrt(2 d) apart.
+WIDTHS = (0.2, 0.4)
+# Rows of each kind that a density is made of.
+_MOST_POINTS = 3000
+# Added to every ratio: a region without a labelled row may still hold a positive.
+_LEAST_RATIO = 0.1
+# Added to both densities: beyond all rows their ratio is 1.
+_LEAST_DENSITY = 1e-12
+_BATCH = 2048  # rows scored at once
+
+Floats = NDArray[np.float64]
+
+
+@dataclass
+class KernelDensities:
+    """A ratio of densities a fold, over the same points.
+
+    Attributes
+    ----------
+    points : array of shape (m, d)
+    gamma : float
+        The kernel is ``exp(-gamma distance^2)``.
+    shares_p, shares_u : arrays of shape (m, folds)
+        What each point counts in the two densities of a fold; columns sum to 1.
+    log_means : array of shape (folds,)
+        ``log E_U`` of the ratio as it comes.
+    """
+
+    points: Floats
+    gamma: float
+    shares_p: Floats
+    shares_u: Floats
+    log_means: Floats
+
+    def log_ratios(self, view: Floats) -> Floats:
+        """``log f_P/f`` by each fold, shape (folds, n)."""
+        densities_p, densities_u = self._densities(view)
+        return _log_ratio(densities_p, densities_u).T - self.log_means[:, None]
+
+    def predict(self, view: Floats) -> Floats:
+        """``log f_P/f`` of new rows: the mean over folds."""
+        return np.asarray(self.log_ratios(view).mean(axis=0))
+
+    def _densities(self, view: Floats) -> tuple[Floats, Floats]:
+        """Of P and of the marginal, up to one factor, shapes (n, folds)."""
+        shares = np.hstack([self.shares_p, self.shares_u])
+        parts = [
+            rbf_kernel(view[batch], self.points, gamma=self.gamma) @ shares
+            for batch in gen_batches(len(view), _BATCH)
+        ]
+        densities_p, densities_u = np.hsplit(np.concatenate(parts), 2)
+        return densities_p, densities_u
+
+
+def fit_densities(
+    view: Floats, splits: list[Split], width: float, random: np.random.RandomState
+) -> tuple[KernelDensities, Floats]:
+    """A ratio a fold, and the out-of-fold ``log f_P/f`` of every row of the marginal and of P.
+
+    Parameters
+    ----------
+    view : array of shape (n, d)
+        Columns in one unit.
+    splits : list of Split
+        One a fold.
+    width : float
+        Of the kernels, in units of ``sqrt(d)``.
+    random : RandomState
+        Draws the points where there are too many rows.
+    """
+    some_p, some_u = _some(splits[0].labelled, random), _some(splits[0].marginal, random)
+    rows = np.union1d(some_p, some_u)
+    shares_p, shares_u = (
+        np.column_stack([_shares(rows, np.intersect1d(some, side)) for side in sides])
+        for some, sides in (
+            (some_p, [split.p for split in splits]),
+            (some_u, [split.u for split in splits]),
+        )
+    )
+    gamma = 1 / (2 * width**2 * view.shape[1])
+    points = np.ascontiguousarray(view[rows])
+    found = KernelDensities(points, gamma, shares_p, shares_u, np.zeros(len(splits)))
+    # A point's own kernel is 1 at its place, and says nothing of the density there.
+    densities_p, densities_u = found._densities(points)
+    of_points = np.exp(_log_ratio(densities_p - shares_p, densities_u - shares_u))
+    found.log_means = np.log((of_points * shares_u).sum(axis=0))
+    log_ratios = found.log_ratios(view)
+    log_ratio = np.full(len(view), np.nan)
+    for k, split in enumerate(splits):
+        held_out = np.union1d(split.held_out_p, split.held_out_u)
+        log_ratio[held_out] = log_ratios[k, held_out]
+    return found, log_ratio
+
+
+def _log_ratio(densities_p: Floats, densities_u: Floats) -> Floats:
+    least = _LEAST_DENSITY
+    ratio = (np.maximum(densities_p, 0) + least) / (np.maximum(densities_u, 0) + least)
+    return np.log(_LEAST_RATIO + ratio)
+
+
+def _some(rows: NDArray[np.int64], random: np.random.RandomState) -> NDArray[np.int64]:
+    chosen = rows if len(rows) <= _MOST_POINTS else random.choice(rows, _MOST_POINTS, replace=False)
+    return np.asarray(chosen)
+
+
+def _shares(rows: NDArray[np.int64], counted: NDArray[np.int64]) -> Floats:
+    """One over their number for those that are counted, 0 for the others."""
+    return np.isin(rows, counted) / max(1, len(counted))
+
+
+def to_arrays(densities: KernelDensities) -> dict[str, NDArray[Any]]:
+    """Everything there is to them."""
+    return {**vars(densities), "gamma": np.array([densities.gamma])}
+
+
+def from_arrays(arrays: dict[str, NDArray[Any]]) -> KernelDensities:
+    """What :func:`to_arrays` gave."""
+    rest = {name: value for name, value in arrays.items() if name != "gamma"}
+    return KernelDensities(gamma=float(arrays["gamma"][0]), **rest)
