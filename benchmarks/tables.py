@@ -1,9 +1,11 @@
-"""The development set: classifiers that need no prior on tables that scikit-learn ships or makes.
+"""The development sets: classifiers that need no prior on tables of scikit-learn's, or of KEEL's.
 
-    python benchmarks/tables.py [--tasks 48] [--first 0] [--models A B] [--jobs 2] [--out FILE]
+    python benchmarks/tables.py [--set made|keel] [--tasks 48] [--first 0] [--models A B]
+        [--jobs 2] [--out FILE]
 
-Defaults are chosen here and not on the paper's tasks (``uci.py``). ``tables_tasks.py`` makes the
-tasks. Beside our classifiers stand three of LightGBM with its default settings: unlabelled rows
+Defaults are chosen here and not on the paper's tasks (``uci.py``). ``tables_tasks.py`` makes tasks
+from what scikit-learn ships and generates, ``tables_keel.py`` from real tables, which have to be
+installed. Beside our classifiers stand three of LightGBM with its default settings: unlabelled rows
 taken as negative, Elkan and Noto's correction of that, and full supervision. The first and the last
 give no prior.
 
@@ -12,6 +14,7 @@ compare. The image patches need Pillow.
 """
 
 import argparse
+import importlib
 import shlex
 import time
 from collections.abc import Callable, Iterator
@@ -26,7 +29,6 @@ from lightgbm import LGBMClassifier
 from report import write
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from split import Split
-from tables_tasks import load, task_name
 
 import varpu
 from varpu.versions import cpu_name
@@ -79,9 +81,13 @@ MODELS: dict[str, Model] = {
 }
 
 
-def measure(i: int, models: list[str], seed: int) -> dict[str, Any]:
-    """Task ``i`` in figures, and how each model does on it."""
-    split = load(i)
+SETS = {"made": "tables_tasks", "keel": "tables_keel"}  # the modules that make their tasks
+
+
+def measure(kind: str, i: int, models: list[str], seed: int) -> dict[str, Any]:
+    """Task ``i`` of a set in figures, and how each model does on it."""
+    tasks = importlib.import_module(SETS[kind])
+    split = tasks.load(i)
     found: dict[str, dict[str, float | None]] = {}
     for name in models:
         start = time.perf_counter()
@@ -94,7 +100,7 @@ def measure(i: int, models: list[str], seed: int) -> dict[str, Any]:
         }
     n, columns = split.X.shape
     return {
-        "task": task_name(i),
+        "task": tasks.task_name(i),
         "n": n,
         "columns": columns,
         "labelled": int(split.labelled.sum()),
@@ -103,18 +109,20 @@ def measure(i: int, models: list[str], seed: int) -> dict[str, Any]:
     }
 
 
-def measure_on_one_thread(i: int, models: list[str], seed: int) -> dict[str, Any]:
+def measure_on_one_thread(kind: str, i: int, models: list[str], seed: int) -> dict[str, Any]:
     with parallel_config("sequential"):
-        return measure(i, models, seed)
+        return measure(kind, i, models, seed)
 
 
-def measure_all(tasks: range, models: list[str], seed: int, jobs: int) -> Iterator[dict[str, Any]]:
+def measure_all(
+    kind: str, tasks: range, models: list[str], seed: int, jobs: int
+) -> Iterator[dict[str, Any]]:
     """Task after task, each as soon as it and those before it are done."""
     if jobs == 1:
-        return (measure(i, models, seed) for i in tasks)
+        return (measure(kind, i, models, seed) for i in tasks)
     with parallel_config("loky", inner_max_num_threads=1):
         return Parallel(jobs, return_as="generator")(
-            delayed(measure_on_one_thread)(i, models, seed) for i in tasks
+            delayed(measure_on_one_thread)(kind, i, models, seed) for i in tasks
         )
 
 
@@ -143,6 +151,7 @@ def cell(accuracy: float, prior: float | None, seconds: float) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--set", choices=list(SETS), default="made", help="of tasks")
     parser.add_argument("--tasks", type=int, default=48, metavar="N", help="how many")
     parser.add_argument("--first", type=int, default=0, metavar="I", help="number of the first")
     parser.add_argument("--models", nargs="+", choices=list(MODELS), default=list(MODELS))
@@ -151,7 +160,8 @@ def main() -> None:
     parser.add_argument("--out", help="write the numbers here too, as JSON")
     options = parser.parse_args()
     tasks = range(options.first, options.first + options.tasks)
-    if not find_spec("PIL") and any("image" in task_name(i) for i in tasks):
+    name = importlib.import_module(SETS[options.set]).task_name
+    if not find_spec("PIL") and any("image" in name(i) for i in tasks):
         raise SystemExit("image patches are among these tasks; they need: pip install pillow")
 
     models = options.models
@@ -159,7 +169,7 @@ def main() -> None:
     line("task", "n", "columns", "labelled", "prior", *models)
     line(*["---"] * (5 + len(models)))
     runs = []
-    for run in measure_all(tasks, models, options.seed, options.jobs):
+    for run in measure_all(options.set, tasks, models, options.seed, options.jobs):
         runs.append(run)
         line(
             *(run[key] for key in ("task", "n", "columns", "labelled")),
@@ -169,7 +179,8 @@ def main() -> None:
     means = {name: mean_of(name, runs) for name in models}
     line("mean", "", "", "", "", *(cell(*mean.values()) for mean in means.values()))
     command = (
-        f"python benchmarks/tables.py --tasks {options.tasks} --first {options.first}"
+        f"python benchmarks/tables.py --set {options.set} --tasks {options.tasks}"
+        f" --first {options.first}"
         f" --seed {options.seed} --jobs {options.jobs} --models {shlex.join(models)}"
     )
     versions = {module.__name__: module.__version__ for module in (varpu, sklearn, lightgbm, np)}

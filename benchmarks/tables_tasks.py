@@ -9,6 +9,7 @@ order of the random draws is part of a task: a change to it makes another develo
 from collections.abc import Callable
 
 import numpy as np
+import pandas as pd
 from numpy.random import Generator
 from sklearn import datasets
 from sklearn.decomposition import PCA
@@ -23,9 +24,13 @@ def task_name(i: int) -> str:
 
 
 def load(i: int) -> Split:
-    """Task ``i``: two rows in five are for the test, and some training positives are labelled."""
+    """Task ``i``."""
     random = np.random.default_rng([i, 99])
-    X, y = _rows(i, random)
+    return dealt(*_rows(i, random), random)
+
+
+def dealt(X: np.ndarray | pd.DataFrame, y: np.ndarray, random: Generator) -> Split:
+    """Two rows in five are for the test, and some training positives are labelled."""
     order = random.permutation(len(y))
     n_test = len(y) * 2 // 5
     test, train = order[:n_test], order[n_test:]
@@ -33,7 +38,12 @@ def load(i: int) -> Split:
     labelled = np.zeros(len(train), dtype=bool)
     n_labelled = _n_labelled(random, len(positives))
     labelled[random.choice(positives, n_labelled, replace=False)] = True
-    return Split(X[train], labelled, y[train], X[test], y[test])
+    rows = (
+        X.iloc[part].reset_index(drop=True) if isinstance(X, pd.DataFrame) else X[part]
+        for part in (train, test)
+    )
+    X_train, X_test = rows
+    return Split(X_train, labelled, y[train], X_test, y[test])
 
 
 def _rows(i: int, random: Generator) -> Rows:
