@@ -5,6 +5,7 @@ import pytest
 
 from varpu import VPUClassifier
 from varpu.auto import candidates, densities, kernels
+from varpu.crossfit import Split
 
 
 @pytest.fixture
@@ -35,3 +36,36 @@ def two_gaussians():
         return X, truth, (truth & (rng.random(n) < labelled)).astype(int)
 
     return make
+
+
+@pytest.fixture
+def known_ratio():
+    """A function that makes two Gaussians at a distance: rows, PU labels, and the true ratio."""
+
+    def make(scenario, distance):
+        rng = np.random.default_rng(0)
+        truth = rng.random(4000) < 0.5
+        X = rng.normal(size=(4000, 1)) + distance * truth[:, None]
+        if scenario == "single-set":
+            y = (truth & (rng.random(4000) < 0.7)).astype(int)
+        else:
+            X = np.vstack([X, rng.normal(size=(2000, 1)) + distance])
+            y = np.repeat([0, 1], [4000, 2000])
+        odds = np.exp(distance * X[:, 0] - distance**2 / 2)
+        return X, y, odds / (0.5 * odds + 0.5)
+
+    return make
+
+
+@pytest.fixture
+def one_label_less():
+    """A function that takes the label of one held-out row of the first fold, for all folds."""
+
+    def change(splits):
+        row = splits[0].held_out_p[0]
+        return [
+            Split(s.p[s.p != row], s.u, s.held_out_p[s.held_out_p != row], s.held_out_u)
+            for s in splits
+        ]
+
+    return change

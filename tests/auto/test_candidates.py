@@ -97,14 +97,14 @@ def test_each_row_is_scored_by_the_model_of_its_fold(two_gaussians, few, short):
         )
         np.testing.assert_allclose(trees.log_ratio[rows], one.predict(X[rows]))
         for one_kernel in (kernel, density):
-            view = getattr(problem.table, one_kernel.view)[rows]
+            view = problem.table.view(one_kernel.view)[rows]
             found = one_kernel.model.log_ratios(view)[k]
             np.testing.assert_allclose(one_kernel.log_ratio[rows], found)
         alone = networks.Ensemble(
             network.model.networks[k : k + 1], network.model.log_means[:, k : k + 1], np.ones(1)
         )
         device = networks.pick_device("cpu")
-        view = problem.table.standard[rows]
+        view = problem.table.view("standard")[rows]
         np.testing.assert_allclose(network.log_ratio[rows], alone.predict(view, device))
 
 
@@ -171,5 +171,6 @@ def test_views_are_made_once_and_when_wanted(monkeypatch):
         )
     table = Table(frame, columns)
     assert calls == []
-    assert table.standard is table.standard
+    assert table.view("standard") is table.view("standard")
+    assert table.view("rows") is frame
     assert calls == ["standard"]

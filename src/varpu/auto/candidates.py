@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -39,30 +39,15 @@ class Table:
 
     def __init__(self, rows: Any, columns: Columns | None) -> None:
         self.rows, self._columns = rows, columns
+        self._views: dict[str, Floats] = {}
 
-    @cached_property
-    def standard(self) -> Floats:
-        """Standardised."""
-        assert self._columns is not None
-        return self._columns.standard(self.rows)
-
-    @cached_property
-    def ranked(self) -> Floats:
-        """Standardised, with normal scores of ranks beside."""
-        assert self._columns is not None
-        return self._columns.ranked(self.rows)
-
-    @cached_property
-    def scores(self) -> Floats:
-        """Normal scores of ranks in place of numbers."""
-        assert self._columns is not None
-        return self._columns.scores(self.rows)
-
-    @cached_property
-    def whitened(self) -> Floats:
-        """These scores, uncorrelated."""
-        assert self._columns is not None
-        return self._columns.whitened(self.rows)
+    def view(self, name: str) -> Any:
+        """``"rows"`` as they came, or the view of that name of :class:`Columns`."""
+        if name == "rows":
+            return self.rows
+        if name not in self._views:
+            self._views[name] = getattr(self._columns, name)(self.rows)
+        return self._views[name]
 
 
 @dataclass
@@ -72,8 +57,8 @@ class Candidate:
     Attributes
     ----------
     name, family : str
-    view : {"rows", "standard", "ranked", "scores", "whitened"}
-        Which form of the table it takes.
+    view : str
+        Which form of the table it takes, as :meth:`Table.view` has it.
     model : GrownTrees, KernelMachines, KernelDensities or Ensemble
     log_ratio : array of shape (n,)
         Out-of-fold ``log f_P/f`` of the rows.
@@ -87,7 +72,7 @@ class Candidate:
 
     def predict(self, table: Table, device: str) -> Floats:
         """``log f_P/f`` of new rows."""
-        rows = getattr(table, self.view)
+        rows = table.view(self.view)
         if self.family == "networks":
             from varpu.training import pick_device
 
@@ -195,7 +180,7 @@ def _kernel_fits(problem: Problem) -> Iterator[Fit]:
 
     def fit_machines(setting: kernels.KernelSetting, limits: Limits) -> list[Candidate]:
         machines, log_ratio = kernels.fit_machines(
-            getattr(problem.table, setting.view),
+            problem.table.view(setting.view),
             problem.splits,
             setting,
             single_set,
@@ -206,7 +191,7 @@ def _kernel_fits(problem: Problem) -> Iterator[Fit]:
     def fit_densities(name: str, width: float, limits: Limits) -> list[Candidate]:
         random = np.random.RandomState(problem.seed)
         model, log_ratio = densities.fit_densities(
-            problem.table.scores, problem.splits, width, random
+            problem.table.view("scores"), problem.splits, width, random
         )
         return [Candidate(name, "kernels", "scores", model, log_ratio)]
 
@@ -223,7 +208,7 @@ def _network_fits(problem: Problem) -> Iterator[Fit]:
     seeds = np.random.RandomState(problem.seed).randint(2**31 - 1, size=len(problem.splits))
 
     def fit(view: str, limits: Limits) -> list[Candidate]:
-        rows = getattr(problem.table, view)
+        rows = problem.table.view(view)
         fitted = networks.fit_networks(
             rows,
             problem.splits,

@@ -51,7 +51,7 @@ def classifier_of_network(
         random_state=random_state,
     )
     networks = [network(state)]
-    scores = log_phi(networks, Table(held_out, columns).standard, pick_device(device))[0]
+    scores = log_phi(networks, Table(held_out, columns).view("standard"), pick_device(device))[0]
     if not np.isfinite(scores).all():
         raise diverged()
     log_mean = np.log(np.average(np.exp(scores), weights=weight_u))
