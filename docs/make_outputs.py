@@ -7,6 +7,7 @@ import contextlib
 import io
 import runpy
 import sys
+import tempfile
 from pathlib import Path
 
 DOCS = Path(__file__).parent
@@ -34,10 +35,12 @@ def with_outputs(text: str, name: str) -> str:
 
 def main() -> None:
     """Write the pages."""
-    named = [Path(name) for name in sys.argv[1:]]
-    for page in named or sorted(DOCS.rglob("*.md")):
+    named = [Path(name).resolve() for name in sys.argv[1:]]
+    for page in named or sorted(DOCS.resolve().rglob("*.md")):
         old = page.read_text(encoding="utf-8")
-        new = with_outputs(old, str(page))
+        # What a page writes is not for the repository.
+        with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+            new = with_outputs(old, str(page))
         if new != old:
             page.write_text(new, encoding="utf-8")
             print(page)
