@@ -5,12 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 import torch
+from scipy.special import log_expit, logsumexp
 
 from varpu.datasets import Dataset
 from varpu.exceptions import PUInputError
 from varpu.paper.methods import method, method_names
 from varpu.paper.methods.base import RunOptions
-from varpu.paper.methods.vpu import LAMS
+from varpu.paper.methods.vpu import LAMS, standard_error
 from varpu.paper.tasks import Task
 
 QUICK = RunOptions(device="cpu", quick=True)
@@ -89,6 +90,24 @@ def test_vpu_keeps_the_lambda_with_the_least_held_out_loss():
     best = min(lines, key=lambda line: line["held_out_loss"])
     assert result.settings["lam"] == best["lam"]
     assert result.metrics["accuracy"] == best["accuracy"]
+    assert all(0 < line["held_out_error"] < 0.5 for line in lines)
+
+
+@pytest.mark.parametrize("are_among", [True, False])
+def test_the_standard_error_is_how_much_the_loss_varies_from_sample_to_sample(are_among):
+    """2,000 samples of 150 positives and 1,500 rows; the positives are among these, or apart."""
+    random = np.random.default_rng(0)
+    losses, errors = [], []
+    for _ in range(2000):
+        y = random.random(1500) < 0.5
+        g = 2 * (random.normal(size=1500) + y)
+        p = np.sort(random.choice(np.flatnonzero(y), 150, replace=False))
+        log_phi_u = log_expit(g)
+        log_phi_p = log_phi_u[p] if are_among else log_expit(2 * (random.normal(size=150) + 1))
+        is_p = np.isin(np.arange(1500), p) & are_among
+        losses.append(logsumexp(log_phi_u) - np.log(1500) - log_phi_p.mean())
+        errors.append(standard_error(log_phi_p, log_phi_u, is_p))
+    assert np.mean(errors) == pytest.approx(np.std(losses), rel=0.05)
 
 
 def test_a_prior_on_record_is_taken():

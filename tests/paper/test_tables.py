@@ -98,7 +98,7 @@ def test_a_difference_is_that_of_the_numbers_shown(plugin):
 
 def test_the_papers_grid_task_has_no_value_without_stab(tmp_path):
     lines = {(e["row_key"], e["column_key"]): e for e in lines_of(show("table2", "csv", tmp_path))}
-    assert len(lines) == 7 * 8
+    assert len(lines) == 8 * 8
     assert lines["vpu", "grid_stability_2-stab"]["paper"] == "89.5"
     assert lines["vpu", "grid_stability_2"]["paper"] == ""
     assert lines["default", "avila_1"]["paper"] == ""
@@ -144,6 +144,42 @@ def test_a_row_may_show_another_lambda_than_the_chosen_one(tmp_path):
     assert found["vpu (λ = 3)"]["ours"] == "91.5"
     assert found["vpu (λ = 3)"]["paper"] == found["vpu"]["paper"] == "91.3"
     assert found["vpu (λ = 0.3)"]["ours"] == ""
+
+
+def test_one_standard_error_takes_the_largest_lambda_that_cannot_be_told_from_the_best(tmp_path):
+    """Seed 0: 0.3 is within 0.02 of the best and 3 is not. Seed 1: nothing else is within 0.001."""
+    store = Store(tmp_path)
+    for seed, error in enumerate((0.02, 0.001)):
+        tried = [
+            {"lam": lam, "held_out_loss": loss, "held_out_error": error, "accuracy": accuracy}
+            for lam, loss, accuracy in (
+                (0.03, -0.50, 80.0),
+                (0.1, None, 10.0),  # a loss that is no number
+                (0.3, -0.49, 90.0),
+                (3.0, -0.45, 99.0),
+            )
+        ]
+        chosen = Run(seed, {"accuracy": 80.0}, extra={"lambdas": tried})
+        store.add(Cell("fashion_mnist_1-labelled-1000", "vpu"), [chosen])
+    found = {line["row_key"]: line for line in lines_of(show("table4", "csv", tmp_path))}
+    assert (found["vpu"]["ours"], found["vpu"]["seeds"]) == ("80.0", "2")
+    assert (found["vpu (one error λ)"]["ours"], found["vpu (one error λ)"]["seeds"]) == (
+        "85.0",
+        "2",
+    )
+    assert found["vpu_mse (one error λ)"]["ours"] == ""
+
+
+def test_runs_without_an_error_on_record_are_not_judged_by_it(tmp_path):
+    tried = [{"lam": 0.03, "held_out_loss": -0.5, "accuracy": 80.0}]
+    store = Store(tmp_path)
+    store.add(
+        Cell("fashion_mnist_1-labelled-1000", "vpu"),
+        [Run(0, {"accuracy": 80.0}, extra={"lambdas": tried})],
+    )
+    found = {line["row_key"]: line for line in lines_of(show("table4", "csv", tmp_path))}
+    assert found["vpu"]["ours"] == "80.0"
+    assert found["vpu (one error λ)"]["ours"] == ""
 
 
 def test_an_unknown_format_is_refused(plugin):

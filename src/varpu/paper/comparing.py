@@ -7,7 +7,7 @@ from statistics import fmean, pstdev
 
 from varpu.paper.registry import find_task
 from varpu.paper.results import Run, Store
-from varpu.paper.specs import Cell, Experiment, Fault, PaperValue
+from varpu.paper.specs import Cell, Experiment, Fault, PaperValue, Row
 
 __all__ = ["Entry", "Measured", "entries", "fault_entries", "measured"]
 
@@ -88,12 +88,7 @@ def entries(experiment: Experiment, store: Store) -> list[Entry]:
         for column in experiment.columns:
             if ours is None:
                 runs = store.read(Cell(column.key, row.key))
-                if row.lam == "chosen":
-                    values = _metric(runs, experiment.metric)
-                else:
-                    lam = find_task(column.key).lam if isinstance(row.lam, str) else row.lam
-                    values = _with_lam(runs, lam, experiment.metric)
-                value = measured(values)
+                value = measured(_values(row, column.key, runs, experiment.metric))
             else:
                 value = Measured(ours(row.key, column.key))
             paper = row.paper.get(column.key)
@@ -102,6 +97,15 @@ def entries(experiment: Experiment, store: Store) -> list[Entry]:
                 Entry(row.name, row.label, column.key, column.label, paper, value, awaited)
             )
     return found
+
+
+def _values(row: Row, task: str, runs: list[Run], metric: str) -> Iterator[float]:
+    """A metric of each run, of the networks that the row shows."""
+    if row.lam == "chosen":
+        return _metric(runs, metric)
+    if row.lam == "one error":
+        return _within_one_error(runs, metric)
+    return _with_lam(runs, find_task(task).lam if row.lam == "printed" else float(row.lam), metric)
 
 
 def _metric(runs: Iterable[Run], metric: str) -> Iterator[float]:
@@ -146,3 +150,23 @@ def _with_lam(runs: Iterable[Run], lam: float, metric: str) -> Iterator[float]:
         for tried in run.extra.get("lambdas", ()):
             if math.isclose(tried["lam"], lam, rel_tol=1e-4):
                 yield float("nan") if tried[metric] is None else tried[metric]
+
+
+def _within_one_error(runs: Iterable[Run], metric: str) -> Iterator[float]:
+    """A metric of the largest lambda whose held-out loss is the least one, to its standard error.
+
+    The rule of one standard error: of what the held-out rows cannot tell apart, the smoothest.
+    """
+    for run in runs:
+        lines = run.extra.get("lambdas", ())
+        if any("held_out_error" not in line for line in lines):
+            continue  # of a run that did not keep them
+        tried = [line for line in lines if line["held_out_loss"] is not None]
+        if not tried:
+            continue
+        best = min(tried, key=lambda line: line["held_out_loss"])
+        most = best["held_out_loss"] + (best["held_out_error"] or 0.0)
+        chosen = max(
+            (line for line in tried if line["held_out_loss"] <= most), key=lambda line: line["lam"]
+        )
+        yield float("nan") if chosen[metric] is None else chosen[metric]

@@ -27,6 +27,7 @@ STYLES = (
     ("#CC79A7", "D", ":"),
     ("#000000", "v", (0, (5, 1, 1, 1))),
     ("#E69F00", "P", (0, (1, 1))),
+    ("#56B4E9", "X", (0, (3, 1))),
 )
 AXES = {"accuracy": "test accuracy (%)", "auc": "area under the ROC curve", "prior": "class prior"}
 

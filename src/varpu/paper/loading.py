@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from varpu.exceptions import PUInputError
 from varpu.paper.naming import known
-from varpu.paper.specs import KEYS, KINDS, Case, Column, Experiment, Fault, PaperValue, Row
+from varpu.paper.specs import KEYS, KINDS, LAMBDAS, Case, Column, Experiment, Fault, PaperValue, Row
 from varpu.paper.specs import Unmeasured as Gap
 
 __all__ = ["experiment", "names", "read", "register_experiments"]
@@ -139,8 +139,10 @@ def _check(made: Experiment) -> None:
         if not keys or _twice(keys):
             raise PUInputError(f"{what} are wanted, none of them twice; got {keys}")
     for row in made.rows:
-        if isinstance(row.lam, str) and row.lam not in ("chosen", "printed"):
-            raise PUInputError(f"lam of a row is chosen, printed or a number; got {row.lam!r}")
+        if isinstance(row.lam, str) and row.lam not in LAMBDAS:
+            raise PUInputError(
+                f"lam of a row is a number or one of {', '.join(LAMBDAS)}; got {row.lam!r}"
+            )
         if lost := row.paper.keys() - set(columns):
             raise PUInputError(f"row {row.label!r} has values for no column: {sorted(lost)}")
     if lost := {task for gap in made.unmeasured for task in gap.tasks} - set(columns):

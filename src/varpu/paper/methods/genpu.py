@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from sklearn.neighbors import KNeighborsClassifier
 from torch import Tensor, nn
 
 from varpu.generative import (
@@ -39,6 +40,7 @@ from varpu.tables import column_scales
 from varpu.training import DeviceRows, Recipe, logits
 
 _SIDE = 10  # of the square of images that is shown
+_COMPARED = 10_000  # training images that generated ones are compared with
 _SCORING = Recipe()
 
 
@@ -169,7 +171,9 @@ def _samples(
     seed: int,
 ) -> tuple[dict[str, Any], dict[str, float]]:
     """Generated images for the eye, and how widely they vary beside real ones."""
-    shown, spreads = {}, {}
+    shown: dict[str, Any] = {"classes": {}}
+    spreads = {}
+    is_shown = seed == 0 and bench.task.name == bench.task.base  # pictures take room
     for name, state, is_real in zip(
         ("positive", "negative"), generators, (problem.truth, ~problem.truth), strict=True
     ):
@@ -178,10 +182,23 @@ def _samples(
         generator.eval()
         made = generated_rows(generator, recipe.n_latent, 1000, seed, bench.device)
         images = in_input_units(made, np.zeros(1), np.ones(1), as_bytes=True)
-        shown[name] = _png(images[: _SIDE**2])
+        if is_shown:
+            shown[name] = _png(images[: _SIDE**2])
+            shown["classes"][name] = _shares_of_classes(images, problem)
         real = problem.data.X[problem.train[is_real[problem.train]]]
         spreads[f"{name}_spread"] = spread(images, real)
-    return ({"samples": shown} if seed == 0 else {}), spreads
+    return ({"samples": shown} if is_shown else {}), spreads
+
+
+def _shares_of_classes(images: NDArray[np.uint8], problem: Problem) -> dict[str, float]:
+    """How many of the images are nearest to a training image of each class, for the eye alone."""
+    some = problem.train[:_COMPARED]
+    real = problem.data.X[some].reshape(len(some), -1).astype(np.float32)
+    nearest = KNeighborsClassifier(1).fit(real, problem.data.y[some])
+    found = nearest.predict(images.reshape(len(images), -1).astype(np.float32))
+    classes, counts = np.unique(found, return_counts=True)
+    shares = zip(classes.tolist(), counts / len(images), strict=True)
+    return {f"class {label}": float(share) for label, share in shares}
 
 
 def _png(images: NDArray[np.uint8]) -> str:

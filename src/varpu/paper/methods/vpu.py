@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import log_expit, logsumexp
 
 from varpu.paper.methods.base import RunOptions, SeedResult
@@ -22,6 +23,8 @@ from varpu.paper.methods.networks import (
 from varpu.paper.tasks import Problem, Task
 from varpu.training import Recipe
 
+# Of what is kept of each penalty weight, what is told of the chosen one.
+METRICS = ("held_out_loss", "accuracy", "auc", "prior")
 # The paper's grid.
 LAMS = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 3e-1, 1.0, 3.0)
 
@@ -77,20 +80,24 @@ class VPU:
         for i, (seed, problem) in enumerate(zip(seeds, problems, strict=True)):
             own = slice(i * len(lams), (i + 1) * len(lams))
             states, losses = trained.states[own], trained.held_out_loss[own]
-            rows = np.concatenate([problem.test, problem.split.u])
-            log_phi = log_expit(bench.scores(states, rows, recipe))
-            on_test, on_train = np.split(log_phi, [len(problem.test)], axis=1)
+            split = problem.split
+            parts = [problem.test, split.u, split.held_out_p, split.held_out_u]
+            log_phi = log_expit(bench.scores(states, np.concatenate(parts), recipe))
+            ends = np.cumsum([len(part) for part in parts[:-1]])
+            on_test, on_train, on_p, on_u = np.split(log_phi, ends, axis=1)
+            shared = np.isin(split.held_out_u, split.held_out_p)
             lines = [
                 {
                     "lam": lam,
                     "held_out_loss": float(losses[k]),
+                    "held_out_error": standard_error(on_p[k], on_u[k], shared),
                     "epoch": int(trained.best_epoch[own][k]),
                     **_judged(on_test[k], on_train[k], problem),
                 }
                 for k, lam in enumerate(lams)
             ]
             chosen = lines[int(np.nanargmin(np.where(np.isfinite(losses), losses, np.inf)))]
-            metrics = {k: float(v) for k, v in chosen.items() if k not in ("lam", "epoch")}
+            metrics = {name: float(chosen[name]) for name in METRICS}
             results.append(
                 SeedResult(
                     seed,
@@ -108,6 +115,27 @@ class VPU:
                 )
             )
         return results
+
+
+def standard_error(log_phi_p: Floats, log_phi_u: Floats, is_p: NDArray[np.bool_]) -> float:
+    """The standard error of ``L_var`` of held-out rows, by what each row does to it.
+
+    To first order a marginal row adds ``(Phi / E_U[Phi] - 1) / n_U`` and a positive
+    ``-(log Phi - E_P[log Phi]) / n_P``; a positive among the marginal rows adds both.
+
+    Parameters
+    ----------
+    log_phi_p, log_phi_u : arrays of shape (n_P,) and (n_U,)
+    is_p : bool array of shape (n_U,)
+        Which marginal rows are the positives, in their order; none where these were drawn apart.
+    """
+    n_p, n_u = len(log_phi_p), len(log_phi_u)
+    from_u = np.expm1(log_phi_u - (logsumexp(log_phi_u) - np.log(n_u))) / n_u
+    from_p = (log_phi_p.mean() - log_phi_p) / n_p
+    if is_p.sum() == n_p:
+        from_u[is_p] += from_p
+        return float(np.sqrt((from_u**2).sum()))
+    return float(np.sqrt((from_u**2).sum() + (from_p**2).sum()))
 
 
 def _judged(on_test: Floats, on_train: Floats, problem: Problem) -> dict[str, float]:
