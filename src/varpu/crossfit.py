@@ -168,7 +168,9 @@ def blend_weights(
     sharpness = min(_SHARPNESS, _SHARPNESS_A_POSITIVE * weight_p.sum())
     dealt = np.exp(sharpness * (losses[usable].min() - losses[usable]))
     dealt *= shrinkage / dealt.sum()
-    found = _climb((log_ratios[usable] - log_means[:, None])[:, is_p], weight_p[is_p], dealt)
+    found = mixture_weights(
+        (log_ratios[usable] - log_means[:, None])[:, is_p], weight_p[is_p], dealt
+    )
     # From the unit E_U = 1 back to the unit they came in; a common factor does not matter.
     found = found * np.exp(log_means.min() - log_means)
     weights[usable] = found / found.sum()
@@ -201,10 +203,19 @@ def blend(log_ratios: Floats, weights: Floats) -> Floats:
         return np.asarray(top + np.log(np.exp(terms - top).sum(axis=0)))
 
 
-def _climb(log_ratios: Floats, weight: Floats, dealt: Floats) -> Floats:
+def mixture_weights(log_ratios: Floats, weight: Floats, dealt: Floats) -> Floats:
     """Maximise ``sum_P log sum_k w_k r_k + sum_k d_k log w_k`` over the simplex.
 
-    Members ``(K, n)`` are given on positives alone, with the weights of these.
+    The weights of the members of a mixture of which the positives are a sample.
+
+    Parameters
+    ----------
+    log_ratios : array of shape (K, n)
+        Members on positives alone, each a density ratio to the marginal.
+    weight : array of shape (n,)
+        How many labelled rows each row stands for.
+    dealt : array of shape (K,)
+        Further ones that fall to each member beforehand.
     """
     # A factor common to the members of a row cancels: the largest is 1, so nothing overflows.
     ratios = np.exp(log_ratios - log_ratios.max(axis=0))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from varpu import VPUClassifier
-from varpu.auto import candidates, densities, kernels
+from varpu.auto import candidates, densities, graphs, kernels, mixtures
 from varpu.crossfit import Split
 
 
@@ -14,7 +14,10 @@ def few(monkeypatch):
     trees = [setting for setting in candidates.TREES if setting.num_leaves == 3]
     monkeypatch.setattr(candidates, "TREES", trees)
     monkeypatch.setattr(kernels, "SETTINGS", kernels.SETTINGS[:1])
+    monkeypatch.setattr(candidates, "OBLIQUE_TREES", candidates.OBLIQUE_TREES[1:])
     monkeypatch.setattr(densities, "WIDTHS", densities.WIDTHS[1:])
+    monkeypatch.setattr(graphs, "SETTINGS", graphs.SETTINGS[:1])
+    monkeypatch.setattr(mixtures, "VIEWS", mixtures.VIEWS[:1])
 
 
 @pytest.fixture

@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
+from sklearn.metrics import roc_auc_score
 
-from varpu.auto import candidates, networks
+from varpu.auto import candidates, mixtures, networks
 from varpu.auto.candidates import (
     FAMILIES,
     Limits,
@@ -37,17 +38,48 @@ def fit_all(problem, families):
 def test_all_fits_by_name_family_by_family(two_gaussians):
     X, _, y = two_gaussians(60)
     found = [(family, name) for family, name, _ in fits(problem_of(X, y), FAMILIES)]
-    assert [family for family, _ in found] == ["trees"] * 5 + ["kernels"] * 6 + ["networks"] * 2
+    assert [family for family, _ in found] == ["trees"] * 7 + ["kernels"] * 10 + ["networks"] * 2
     names = [name for _, name in found]
     assert {f"trees of {leaves} leaves" for leaves in (3, 7, 15, 31, 127)} == {*names[:5]}
-    assert names[5:9] == [
+    assert names[5:7] == ["oblique trees of 15 leaves", "oblique trees of 7 leaves"]
+    assert names[7:] == [
         "kernel, whitened, 0.3/d, C 10",
         "kernel, whitened, 0.3/d, C 1",
         "kernel, whitened, 1/d, C 1",
         "kernel, scores, 1/d, power 2, C 10",
+        "densities, width 0.2",
+        "densities, width 0.4",
+        "graph, whitened, smoothing 3",
+        "graph, scores, smoothing 1",
+        "mixtures, scores",
+        "mixtures, whitened",
+        "networks, standard",
+        "networks, ranked",
     ]
-    assert names[9:11] == ["densities, width 0.2", "densities, width 0.4"]
-    assert {"networks, standard", "networks, ranked"} == {*names[11:]}
+
+
+def test_what_needs_fewer_columns_is_left_out_where_there_are_many(monkeypatch):
+    rng = np.random.default_rng(0)
+    problem = problem_of(rng.normal(size=(60, mixtures.MOST_COLUMNS + 1)), np.arange(60) % 3 == 0)
+    names = [name for _, name, _ in fits(problem, FAMILIES)]
+    assert len(names) == 19 - 2
+    assert not any(name.startswith("mixtures") for name in names)
+    many = rng.normal(size=(60, 501))
+    assert not problem_of(many, np.arange(60) % 3 == 0).table.has_directions
+
+
+def test_trees_see_a_diagonal_where_there_are_directions(two_gaussians):
+    """Two columns that nearly agree; the class is which is the larger."""
+    rng = np.random.default_rng(0)
+    common = rng.normal(size=(2000, 1))
+    X = np.hstack([common + 0.1 * rng.normal(size=(2000, 2)), rng.normal(size=(2000, 4))])
+    truth = X[:, 0] > X[:, 1]
+    y = (truth & (rng.random(2000) < 0.2)).astype(int)
+    trees = fit_all(problem_of(X, y), ("trees",))
+    area = {one.name: roc_auc_score(truth, one.log_ratio) for one in trees}
+    plain = max(value for name, value in area.items() if not name.startswith("oblique"))
+    assert area["oblique trees of 7 leaves"] > plain + 0.02
+    assert area["oblique trees of 7 leaves"] > 0.95
 
 
 def test_a_family_that_is_not_wanted_is_not_there(two_gaussians):
@@ -72,11 +104,11 @@ def test_each_row_has_a_fold_and_that_is_where_it_is_held_out(two_gaussians, sce
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_out_of_fold_ratios_of_every_family_have_one_unit(two_gaussians, short, few, scenario):
-    X, _, y = two_gaussians(1500)
+    X, _, y = two_gaussians(4000)
     problem = problem_of(X, y, scenario)
     found = fit_all(problem, FAMILIES)
-    assert [one.family for one in found] == ["trees", "kernels", "kernels"] + ["networks"] * 6
-    in_u = np.ones(1500, dtype=bool) if scenario == "single-set" else y == 0
+    assert [one.family for one in found] == ["trees"] * 2 + ["kernels"] * 4 + ["networks"] * 6
+    in_u = np.ones(4000, dtype=bool) if scenario == "single-set" else y == 0
     for one in found:
         assert np.isfinite(one.log_ratio).all()
         assert np.exp(one.log_ratio[in_u]).mean() == pytest.approx(1, abs=0.06), one.name
@@ -86,17 +118,20 @@ def test_each_row_is_scored_by_the_model_of_its_fold(two_gaussians, few, short):
     """Out-of-fold scores, from the models alone; the mean over folds is for new rows."""
     X, _, y = two_gaussians(200)
     problem = problem_of(X, y)
-    trees, kernel, density, network, *_ = fit_all(problem, FAMILIES)
+    trees, oblique, kernel, density, _, mixture, network, *_ = fit_all(problem, FAMILIES)
     for k, split in enumerate(problem.splits):
         rows = split.held_out_u
-        one = candidates.GrownTrees(
-            trees.model.boosters[k : k + 1],
-            trees.model.log_means[k : k + 1],
-            trees.model.round,
-            *[None] * 3,
-        )
-        np.testing.assert_allclose(trees.log_ratio[rows], one.predict(X[rows]))
-        for one_kernel in (kernel, density):
+        for some_trees in (trees, oblique):
+            one = candidates.GrownTrees(
+                some_trees.model.boosters[k : k + 1],
+                some_trees.model.log_means[k : k + 1],
+                some_trees.model.round,
+                *[None] * 3,
+            )
+            view = problem.table.view(some_trees.view)[rows]
+            np.testing.assert_allclose(some_trees.log_ratio[rows], one.predict(view))
+        # What a graph says of its own nodes is in test_graphs.
+        for one_kernel in (kernel, density, mixture):
             view = problem.table.view(one_kernel.view)[rows]
             found = one_kernel.model.log_ratios(view)[k]
             np.testing.assert_allclose(one_kernel.log_ratio[rows], found)
@@ -137,8 +172,8 @@ def test_the_seed_decides(two_gaussians, few, short):
     first, second, other = (fit_all(problem_of(X, y, seed=seed), FAMILIES) for seed in (1, 1, 2))
     for one, same, another in zip(first, second, other, strict=True):
         np.testing.assert_array_equal(one.log_ratio, same.log_ratio)
-        # Of so few rows densities take every one.
-        is_drawn = not one.name.startswith("densities")
+        # Of so few rows densities and graphs take every one.
+        is_drawn = not one.name.startswith(("densities", "graph"))
         assert (one.log_ratio != another.log_ratio).any() == is_drawn, one.name
 
 

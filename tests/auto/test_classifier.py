@@ -93,7 +93,7 @@ def test_what_was_compared(fitted):
         "seconds",
         "note",
     ]
-    assert table["family"].tolist() == ["trees"] * 5 + ["kernels"] * 6
+    assert table["family"].tolist() == ["trees"] * 7 + ["kernels"] * 10
     assert table["candidate"].is_unique
     assert (table["note"] == "").all()
     assert np.isfinite(table["held_out_loss"]).all()
@@ -398,8 +398,8 @@ def test_out_of_time(two_gaussians):
     X, truth, y = two_gaussians(300)
     model = PUClassifier(n_jobs=1, random_state=0, time_budget=1e-9).fit(X, y)
     table = model.candidates_
-    assert len(table) == 5 + 6 + 2
-    assert table["note"].tolist() == [""] + ["not fitted: out of time"] * 12
+    assert len(table) == 7 + 10 + 2
+    assert table["note"].tolist() == [""] + ["not fitted: out of time"] * 18
     assert table["weight"].tolist()[0] == 1
     assert table.loc[1:, ["weight", "held_out_loss", "seconds"]].isna().all(axis=None)
     assert (model.predict(X) == truth).mean() > 0.9
@@ -423,8 +423,11 @@ def test_without_torch_the_note_names_the_install_command(two_gaussians, few, mo
     assert table["weight"].sum() == pytest.approx(1)
     assert table.index[table["note"] == ""].tolist() == [
         "trees of 3 leaves",
+        "oblique trees of 7 leaves",
         "kernel, whitened, 0.3/d, C 10",
         "densities, width 0.4",
+        "graph, whitened, smoothing 3",
+        "mixtures, scores",
     ]
     # Who asked for networks wants an error.
     monkeypatch.setattr("varpu.exceptions.find_spec", lambda name: None)
@@ -443,7 +446,7 @@ def test_a_family_out_of_reach_is_left_at_its_first_unless_it_is_quick(monkeypat
     trees, kernels = (model.candidates_[model.candidates_["family"] == f] for f in FAMILIES[:2])
     assert (trees["note"] == "").all()
     note = "not fitted: its family is out of reach of the best"
-    assert kernels["note"].tolist() == ["", *[("" if are_quick else note)] * 5]
+    assert kernels["note"].tolist() == ["", *[("" if are_quick else note)] * 9]
     best = model.candidates_["held_out_loss"].min()
     assert kernels["held_out_loss"].iloc[0] > 0.75 * best
     assert model.candidates_["weight"].sum() == pytest.approx(1)
@@ -501,7 +504,7 @@ def test_progress_is_shown_when_someone_is_watching(two_gaussians, few, capfd, m
     PUClassifier(**QUICK).fit(X, y)
     shown = capfd.readouterr()
     assert shown.out == ""
-    assert "fitting densities, width 0.4" in shown.err
+    assert "fitting mixtures, scores" in shown.err
     PUClassifier(**QUICK, progress=False).fit(X, y)
     assert capfd.readouterr() == ("", "")
 

@@ -100,6 +100,15 @@ def test_whitened_columns_are_uncorrelated_and_of_one_variance():
     np.testing.assert_allclose(spread, np.diag(variances / (variances + 0.05)), atol=1e-10)
 
 
+def test_oblique_columns_are_the_plain_and_the_whitened_ones():
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(300, 3)) @ rng.normal(size=(3, 3))
+    columns = Columns.learn(table)
+    oblique = columns.oblique(table)
+    np.testing.assert_array_equal(oblique[:, :3], columns.scores(table))
+    np.testing.assert_array_equal(oblique[:, 3:], columns.whitened(table))
+
+
 def test_what_two_columns_say_alike_counts_once():
     """Two columns of one content: as scores it weighs double, whitened hardly more than once."""
     rng = np.random.default_rng(0)

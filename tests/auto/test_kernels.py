@@ -151,7 +151,7 @@ def test_arrays_and_back(two_gaussians):
     X, _, y = two_gaussians(200)
     for scenario in SCENARIOS:
         machines, _ = fit(X, folds_of(X, y, scenario), scenario, power=2.0)
-        again = kernels.from_arrays(kernels.to_arrays(machines))
+        again = type(machines).from_arrays(machines.to_arrays())
         assert again.single_set is machines.single_set
         np.testing.assert_array_equal(again.predict(X), machines.predict(X))
 

@@ -1,7 +1,7 @@
 """The models that PUClassifier compares: what each is, how it is fitted, scored and stored."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -9,8 +9,9 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from varpu.auto import densities, kernels
+from varpu.auto import densities, graphs, kernels, mixtures
 from varpu.auto.columns import Columns
+from varpu.auto.ratios import FoldRatios
 from varpu.boosting.crossfit import GrownTrees, booster_from_bytes, booster_to_bytes, grow
 from varpu.boosting.rows import weighted_rows
 from varpu.boosting.settings import TreeSetting
@@ -26,8 +27,20 @@ TREES = (
     TreeSetting(0.03, 15, 10, 5, 0.8, 0.8),
     TreeSetting(0.03, 3, 5, 1, 0.8, 0.8),
 )
+# With directions beside the columns much is said twice, so each tree sees a part of them.
+OBLIQUE_TREES = (
+    TreeSetting(0.05, 15, 10, 5, 0.8, 0.3),
+    TreeSetting(0.05, 7, 20, 10, 0.8, 0.3),
+)
 _MOST_ROUNDS, _PATIENCE = 1000, 20
 VIEWS = ("standard", "ranked")
+# The models of the family "kernels", by an array that no other has.
+_SMOOTH_MODELS: dict[str, type[FoldRatios]] = {
+    "landmarks": kernels.KernelMachines,
+    "points": densities.KernelDensities,
+    "nodes": graphs.Graph,
+    "centres": mixtures.Mixtures,
+}
 # Up to so many rows kernels take seconds.
 _QUICK_ROWS = 20_000
 
@@ -40,6 +53,11 @@ class Table:
     def __init__(self, rows: Any, columns: Columns | None) -> None:
         self.rows, self._columns = rows, columns
         self._views: dict[str, Floats] = {}
+
+    @property
+    def has_directions(self) -> bool:
+        """Whether its whitened view is another than the plain one."""
+        return self._columns is not None and len(self._columns.centre) > 0
 
     def view(self, name: str) -> Any:
         """``"rows"`` as they came, or the view of that name of :class:`Columns`."""
@@ -59,7 +77,7 @@ class Candidate:
     name, family : str
     view : str
         Which form of the table it takes, as :meth:`Table.view` has it.
-    model : GrownTrees, KernelMachines, KernelDensities or Ensemble
+    model : GrownTrees, KernelMachines, KernelDensities, Graph, Mixtures or Ensemble
     log_ratio : array of shape (n,)
         Out-of-fold ``log f_P/f`` of the rows.
     """
@@ -81,11 +99,7 @@ class Candidate:
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Its model as arrays."""
-        if self.family == "kernels":
-            if isinstance(self.model, densities.KernelDensities):
-                return densities.to_arrays(self.model)
-            return kernels.to_arrays(self.model)
-        if self.family == "networks":
+        if self.family in ("kernels", "networks"):
             return dict(self.model.to_arrays())
         arrays = {f"booster.{i}": booster_to_bytes(b) for i, b in enumerate(self.model.boosters)}
         return {**arrays, "log_means": self.model.log_means, "round": np.array([self.model.round])}
@@ -94,7 +108,8 @@ class Candidate:
 def model_from_arrays(family: str, arrays: dict[str, NDArray[Any]]) -> Any:
     """The model that :meth:`Candidate.to_arrays` gave."""
     if family == "kernels":
-        return (densities if "points" in arrays else kernels).from_arrays(arrays)
+        (kind,) = (kind for name, kind in _SMOOTH_MODELS.items() if name in arrays)
+        return kind.from_arrays(arrays)
     if family == "networks":
         from varpu.auto import networks
 
@@ -165,14 +180,23 @@ def _tree_fits(problem: Problem) -> Iterator[Fit]:
     fold = np.zeros(len(rows.weight_p), dtype=np.int64)
     fold[rows.number] = problem.fold  # identical rows are in one fold
 
-    def fit(name: str, setting: TreeSetting, limits: Limits) -> list[Candidate]:
+    def fit(name: str, view: str, setting: TreeSetting, limits: Limits) -> list[Candidate]:
+        seen = rows
+        if view != "rows":  # what is one row, and its fold, go by the rows as they came
+            _, first = np.unique(rows.number, return_index=True)
+            seen = replace(rows, X=problem.table.view(view)[first])
         params = setting.for_lightgbm(problem.seed)
-        trees = grow(rows, fold, params, _MOST_ROUNDS, _PATIENCE, problem.n_threads)
-        return [Candidate(name, "trees", "rows", trees, trees.log_ratio[rows.number])]
+        trees = grow(seen, fold, params, _MOST_ROUNDS, _PATIENCE, problem.n_threads)
+        return [Candidate(name, "trees", view, trees, trees.log_ratio[rows.number])]
 
     for setting in TREES:
         name = f"trees of {setting.num_leaves} leaves"
-        yield "trees", name, partial(fit, name, setting)
+        yield "trees", name, partial(fit, name, "rows", setting)
+    if not problem.table.has_directions:
+        return
+    for setting in OBLIQUE_TREES:
+        name = f"oblique trees of {setting.num_leaves} leaves"
+        yield "trees", name, partial(fit, name, "oblique", setting)
 
 
 def _kernel_fits(problem: Problem) -> Iterator[Fit]:
@@ -190,16 +214,34 @@ def _kernel_fits(problem: Problem) -> Iterator[Fit]:
 
     def fit_densities(name: str, width: float, limits: Limits) -> list[Candidate]:
         random = np.random.RandomState(problem.seed)
-        model, log_ratio = densities.fit_densities(
-            problem.table.view("scores"), problem.splits, width, random
-        )
+        view = problem.table.view("scores")
+        model, log_ratio = densities.fit_densities(view, problem.splits, width, random)
         return [Candidate(name, "kernels", "scores", model, log_ratio)]
+
+    def fit_graph(setting: graphs.GraphSetting, limits: Limits) -> list[Candidate]:
+        random = np.random.RandomState(problem.seed)
+        view = problem.table.view(setting.view)
+        graph, log_ratio = graphs.fit_graph(
+            view, problem.splits, setting.smoothing, single_set, random
+        )
+        return [Candidate(setting.name, "kernels", setting.view, graph, log_ratio)]
+
+    def fit_mixtures(name: str, view: str, limits: Limits) -> list[Candidate]:
+        random = np.random.RandomState(problem.seed)
+        model, log_ratio = mixtures.fit_mixtures(problem.table.view(view), problem.splits, random)
+        return [Candidate(name, "kernels", view, model, log_ratio)]
 
     for setting in kernels.SETTINGS:
         yield "kernels", setting.name, partial(fit_machines, setting)
     for width in densities.WIDTHS:
         name = f"densities, width {width:g}"
         yield "kernels", name, partial(fit_densities, name, width)
+    for graph in graphs.SETTINGS:
+        yield "kernels", graph.name, partial(fit_graph, graph)
+    for view in mixtures.VIEWS:
+        if problem.table.view(view).shape[1] <= mixtures.MOST_COLUMNS:
+            name = f"mixtures, {view}"
+            yield "kernels", name, partial(fit_mixtures, name, view)
 
 
 def _network_fits(problem: Problem) -> Iterator[Fit]:

@@ -50,11 +50,11 @@ Floats = NDArray[np.float64]
 class PUClassifier(BasePUClassifier):
     """Positive-unlabelled learning without settings: fit, predict, and see what was compared.
 
-    Cross-fits boosted trees, kernel machines and, where torch is installed, networks, all on the
-    same folds. Blends them by the variational loss ``L_var`` of their out-of-fold scores, which
-    needs no negatives; recalibrates the blend on the pool of these scores, and reads the prior off
-    it. Takes arrays, pandas frames with missing values and categories, and sparse matrices (for
-    which there are trees alone).
+    Cross-fits boosted trees, models of distances such as kernel machines and, where torch is
+    installed, networks, all on the same folds. Blends them by the variational loss ``L_var`` of
+    their out-of-fold scores, which needs no negatives; recalibrates the blend on the pool of these
+    scores, and reads the prior off it. Takes arrays, pandas frames with missing values and
+    categories, and sparse matrices (for which there are trees alone).
 
     Parameters
     ----------
@@ -64,7 +64,8 @@ class PUClassifier(BasePUClassifier):
         Whether labelled rows were drawn from the sample itself, so that all rows are the marginal
         sample, or separately, so that only the unlabelled rows are.
     families : sequence of str or None, default=None
-        Which of ``"trees"``, ``"kernels"`` and ``"networks"`` to compare. None: all that can be.
+        Which of ``"trees"``, ``"kernels"`` (all that go by distances: kernel machines, densities,
+        graphs of neighbours, mixtures) and ``"networks"`` to compare. None: all that can be.
     n_folds : int, default=5
         Fewer are made where there are not that many distinct labelled rows.
     time_budget : float or None, default=None
@@ -111,9 +112,9 @@ class PUClassifier(BasePUClassifier):
         reference="the loss of Chen et al., NeurIPS 2020",
         needs_prior=False,
         needs_separability=False,
-        learner="trees, kernel machines, networks",
+        learner="trees, models of distances, networks",
         images=False,
-        cost="five settings of trees, six kernels and six networks, each on five folds",
+        cost="seven settings of trees, ten models of distances and six networks, on five folds",
     )
 
     candidates_: pd.DataFrame

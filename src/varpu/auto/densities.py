@@ -5,13 +5,13 @@ beside models that are.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils import gen_batches
 
+from varpu.auto.ratios import FoldRatios, out_of_fold
 from varpu.crossfit import Split
 
 # Of the kernels, in units of sqrt(d): two rows of d standardised columns are about sqrt(2 d) apart.
@@ -22,13 +22,12 @@ _MOST_POINTS = 3000
 _LEAST_RATIO = 0.1
 # Added to both densities: beyond all rows their ratio is 1.
 _LEAST_DENSITY = 1e-12
-_BATCH = 2048  # rows scored at once
 
 Floats = NDArray[np.float64]
 
 
-@dataclass
-class KernelDensities:
+@dataclass(kw_only=True)
+class KernelDensities(FoldRatios):
     """A ratio of densities a fold, over the same points.
 
     Attributes
@@ -38,34 +37,33 @@ class KernelDensities:
         The kernel is ``exp(-gamma distance^2)``.
     shares_p, shares_u : arrays of shape (m, folds)
         What each point counts in the two densities of a fold; columns sum to 1.
-    log_means : array of shape (folds,)
-        ``log E_U`` of the ratio as it comes.
     """
 
     points: Floats
     gamma: float
     shares_p: Floats
     shares_u: Floats
-    log_means: Floats
 
-    def log_ratios(self, view: Floats) -> Floats:
-        """``log f_P/f`` by each fold, shape (folds, n)."""
-        densities_p, densities_u = self._densities(view)
-        return _log_ratio(densities_p, densities_u).T - self.log_means[:, None]
-
-    def predict(self, view: Floats) -> Floats:
-        """``log f_P/f`` of new rows: the mean over folds."""
-        return np.asarray(self.log_ratios(view).mean(axis=0))
+    def _unscaled(self, view: Floats) -> Floats:
+        return _log_ratio(*self._densities(view))
 
     def _densities(self, view: Floats) -> tuple[Floats, Floats]:
         """Of P and of the marginal, up to one factor, shapes (n, folds)."""
-        shares = np.hstack([self.shares_p, self.shares_u])
-        parts = [
-            rbf_kernel(view[batch], self.points, gamma=self.gamma) @ shares
-            for batch in gen_batches(len(view), _BATCH)
-        ]
-        densities_p, densities_u = np.hsplit(np.concatenate(parts), 2)
-        return densities_p, densities_u
+        similar = rbf_kernel(view, self.points, gamma=self.gamma)
+        return similar @ self.shares_p, similar @ self.shares_u
+
+    def mean_over_points(self) -> Floats:
+        """``E_U`` of the ratio, shape (folds,), over the points that are of the marginal.
+
+        A point's own kernel is left out: it is 1 at its place, and says nothing of the density
+        there.
+        """
+        means = np.zeros(len(self.log_means))
+        for batch in gen_batches(len(self.points), self._batch):
+            densities_p, densities_u = self._densities(self.points[batch])
+            own_p, own_u = self.shares_p[batch], self.shares_u[batch]
+            means += (np.exp(_log_ratio(densities_p - own_p, densities_u - own_u)) * own_u).sum(0)
+        return means
 
 
 def fit_densities(
@@ -95,17 +93,15 @@ def fit_densities(
     )
     gamma = 1 / (2 * width**2 * view.shape[1])
     points = np.ascontiguousarray(view[rows])
-    found = KernelDensities(points, gamma, shares_p, shares_u, np.zeros(len(splits)))
-    # A point's own kernel is 1 at its place, and says nothing of the density there.
-    densities_p, densities_u = found._densities(points)
-    of_points = np.exp(_log_ratio(densities_p - shares_p, densities_u - shares_u))
-    found.log_means = np.log((of_points * shares_u).sum(axis=0))
-    log_ratios = found.log_ratios(view)
-    log_ratio = np.full(len(view), np.nan)
-    for k, split in enumerate(splits):
-        held_out = np.union1d(split.held_out_p, split.held_out_u)
-        log_ratio[held_out] = log_ratios[k, held_out]
-    return found, log_ratio
+    found = KernelDensities(
+        points=points,
+        gamma=gamma,
+        shares_p=shares_p,
+        shares_u=shares_u,
+        log_means=np.zeros(len(splits)),
+    )
+    found.log_means = np.log(found.mean_over_points())
+    return found, out_of_fold(found.log_ratios(view), splits)
 
 
 def _log_ratio(densities_p: Floats, densities_u: Floats) -> Floats:
@@ -122,14 +118,3 @@ def _some(rows: NDArray[np.int64], random: np.random.RandomState) -> NDArray[np.
 def _shares(rows: NDArray[np.int64], counted: NDArray[np.int64]) -> Floats:
     """One over their number for those that are counted, 0 for the others."""
     return np.isin(rows, counted) / max(1, len(counted))
-
-
-def to_arrays(densities: KernelDensities) -> dict[str, NDArray[Any]]:
-    """Everything there is to them."""
-    return {**vars(densities), "gamma": np.array([densities.gamma])}
-
-
-def from_arrays(arrays: dict[str, NDArray[Any]]) -> KernelDensities:
-    """What :func:`to_arrays` gave."""
-    rest = {name: value for name, value in arrays.items() if name != "gamma"}
-    return KernelDensities(gamma=float(arrays["gamma"][0]), **rest)

@@ -6,7 +6,7 @@ positives for.
 
 import warnings
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics.pairwise import rbf_kernel
 
+from varpu.auto.ratios import FoldRatios, out_of_fold
 from varpu.crossfit import Split
 from varpu.scale import log_mean_exp
 
@@ -54,8 +55,8 @@ SETTINGS = (
 )
 
 
-@dataclass
-class KernelMachines:
+@dataclass(kw_only=True)
+class KernelMachines(FoldRatios):
     """One machine a fold on the same landmarks.
 
     Attributes
@@ -65,8 +66,6 @@ class KernelMachines:
         From similarities with the landmarks to coordinates.
     gamma : float
     weights, intercepts : arrays of shape (folds, m) and (folds,)
-    log_means : array of shape (folds,)
-        ``log E_U[Phi]`` over the rows each machine was fitted to.
     single_set : bool
         Whether ``Phi`` is the probability of a label or the odds of being a labelled row.
     """
@@ -76,20 +75,15 @@ class KernelMachines:
     gamma: float
     weights: Floats
     intercepts: Floats
-    log_means: Floats
     single_set: bool
 
-    def log_ratios(self, view: Floats) -> Floats:
-        """``log f_P/f`` by each machine, shape (folds, n)."""
+    def _unscaled(self, view: Floats) -> Floats:
         features = rbf_kernel(view, self.landmarks, gamma=self.gamma) @ self.basis.T
-        return self._scores(features) - self.log_means[:, None]
+        return self.log_phi(features)
 
-    def predict(self, view: Floats) -> Floats:
-        """``log f_P/f`` of new rows: the mean over folds."""
-        return np.asarray(self.log_ratios(view).mean(axis=0))
-
-    def _scores(self, features: Floats) -> Floats:
-        logits = self.weights @ features.T + self.intercepts[:, None]
+    def log_phi(self, features: Floats) -> Floats:
+        """``log Phi`` by the coordinates of rows, shape (n, folds)."""
+        logits = features @ self.weights.T + self.intercepts
         # All rows are the marginal: P(labelled|x) is proportional to f_P/f. Labelled rows beside
         # the marginal: the odds of being one of them are.
         return log_expit(logits) if self.single_set else logits
@@ -135,13 +129,10 @@ def fit_machines(
         log_means=np.zeros(len(splits)),
         single_set=single_set,
     )
-    scores = machines._scores(features)
-    log_ratio = np.full(len(view), np.nan)
+    scores = machines.log_phi(features).T
     for k, split in enumerate(splits):
         machines.log_means[k] = log_mean_exp(scores[k, split.u])
-        held_out = np.union1d(split.held_out_p, split.held_out_u)
-        log_ratio[held_out] = scores[k, held_out] - machines.log_means[k]
-    return machines, log_ratio
+    return machines, out_of_fold(scores - machines.log_means[:, None], splits)
 
 
 def _damping(features: Floats, power: float) -> Floats:
@@ -173,23 +164,3 @@ def _logistic(
         warnings.simplefilter("ignore", ConvergenceWarning)
         logistic.fit(features[rows], np.repeat([1, 0], [len(p), len(rest)]))
     return logistic
-
-
-def to_arrays(machines: KernelMachines) -> dict[str, NDArray[Any]]:
-    """Everything there is to them."""
-    return {
-        "landmarks": machines.landmarks,
-        "basis": machines.basis,
-        "gamma": np.array([machines.gamma]),
-        "weights": machines.weights,
-        "intercepts": machines.intercepts,
-        "log_means": machines.log_means,
-        "single_set": np.array([machines.single_set]),
-    }
-
-
-def from_arrays(arrays: dict[str, NDArray[Any]]) -> KernelMachines:
-    """What :func:`to_arrays` gave."""
-    rest = {k: v for k, v in arrays.items() if k not in ("gamma", "single_set")}
-    gamma, single_set = float(arrays["gamma"][0]), bool(arrays["single_set"][0])
-    return KernelMachines(gamma=gamma, single_set=single_set, **rest)

@@ -28,7 +28,7 @@ class BBE(ScoredPriorEstimator):
     ----------
     estimator : classifier or None, default=None
         Scores rows by ``predict_proba``, fitted to tell labelled from unlabelled ones. None:
-        boosted trees and kernel machines on the variational loss, blended by their pooled loss,
+        boosted trees and models of distances on the variational loss, blended by their pooled loss,
         which take missing values, categories and sparse matrices too. Images are projected on 50
         principal components.
     lean_on_bound : bool, default=True

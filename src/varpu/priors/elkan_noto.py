@@ -30,9 +30,9 @@ class ElkanNotoPrior(ScoredPriorEstimator):
     ----------
     estimator : classifier or None, default=None
         Its ``predict_proba``, fitted to tell labelled from unlabelled rows, is taken as it is.
-        None: boosted trees and kernel machines on the variational loss, blended and recalibrated
-        out of fold, which take missing values, categories and sparse matrices too. Images are
-        projected on 50 principal components.
+        None: boosted trees and models of distances on the variational loss, blended and
+        recalibrated out of fold, which take missing values, categories and sparse matrices too.
+        Images are projected on 50 principal components.
     n_folds : int, default=5
         Identical rows share a fold. Fewer are made where there are not that many distinct labelled
         rows.

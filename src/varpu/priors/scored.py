@@ -87,7 +87,7 @@ def out_of_fold_log_ratio(
     ----------
     sample : Sample
     estimator : classifier or None
-        None: boosted trees and kernel machines on the variational loss, blended by their pooled
+        None: boosted trees and models of distances on the variational loss, blended by their pooled
         loss. Any other is fitted to tell labelled from unlabelled rows.
     n_folds : int
     random : RandomState
