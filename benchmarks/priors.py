@@ -164,11 +164,13 @@ def main() -> None:
     parser.add_argument("--out")
     chosen = parser.parse_args()
     command = shlex.join(["python", "benchmarks/priors.py", *_given(chosen)])
-    results = _earlier(chosen.out) | {
+    made_with = {
+        "command": command,
         "cpu": cpu_name(),
         "versions": {name: version(name) for name in ("varpu", "numpy", "scipy", "lightgbm")}
         | {"scikit-learn": sklearn.__version__},
     }
+    results = _earlier(chosen.out)
     for part in chosen.parts:
         seeds = {"mixtures": chosen.seeds, "speed": 1}.get(part, 3)
         if part == "mixtures":
@@ -177,7 +179,7 @@ def main() -> None:
             lines = speed()
         else:
             lines = fashion(seeds) if part == "fashion" else labelled(seeds)
-        results[part] = {"command": command, "seeds": list(range(seeds)), "lines": lines}
+        results[part] = {**made_with, "seeds": list(range(seeds)), "lines": lines}
     write(chosen.out, results)
 
 

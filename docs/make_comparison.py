@@ -95,7 +95,7 @@ def priors_table(results: dict[str, Any]) -> str:
     header = ["estimator", "mean absolute error", "mean seconds"]
     return markdown(
         header,
-        ([f"`{n}`", f"{means[n]['error']:.3f}", f"{means[n]['seconds']:.1f}"] for n in ordered),
+        ([f"`{n}`", f"{means[n]['error']:.3f}", f"{means[n]['seconds']:.2g}"] for n in ordered),
     )
 
 
