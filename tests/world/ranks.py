@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import torch
 import torch.distributed as dist
+import torch.distributed.nn.functional  # before there is a group, which it would hold for good
 from torch import nn
 from torch.nn.functional import logsigmoid
 

@@ -7,6 +7,11 @@ from typing import Any
 import numpy as np
 import torch
 import torch.distributed as dist
+
+# Training loads it. Loaded once there is a group, its functions would hold that as a default for
+# good, and with it its threads: one of them that lets go of a tensor as Python ends aborts the
+# process. So it is loaded here, before this process joins the others.
+import torch.distributed.nn.functional
 from numpy.typing import NDArray
 from torch import Tensor
 
