@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse
 from scipy.special import ndtri
 
+from varpu.auto.candidates import Table
 from varpu.auto.columns import Columns
 from varpu.exceptions import PUInputError
 
@@ -100,11 +101,11 @@ def test_whitened_columns_are_uncorrelated_and_of_one_variance():
     np.testing.assert_allclose(spread, np.diag(variances / (variances + 0.05)), atol=1e-10)
 
 
-def test_oblique_columns_are_the_plain_and_the_whitened_ones():
+def test_an_oblique_view_is_the_plain_one_and_the_whitened():
     rng = np.random.default_rng(0)
     table = rng.normal(size=(300, 3)) @ rng.normal(size=(3, 3))
     columns = Columns.learn(table)
-    oblique = columns.oblique(table)
+    oblique = Table(table, columns).view("oblique")
     np.testing.assert_array_equal(oblique[:, :3], columns.scores(table))
     np.testing.assert_array_equal(oblique[:, 3:], columns.whitened(table))
 

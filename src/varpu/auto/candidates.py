@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from varpu.auto import densities, graphs, kernels, mixtures
 from varpu.auto.columns import Columns
-from varpu.auto.ratios import FoldRatios
+from varpu.auto.ratios import FoldRatios, fold_of_rows
 from varpu.boosting.crossfit import GrownTrees, booster_from_bytes, booster_to_bytes, grow
 from varpu.boosting.rows import weighted_rows
 from varpu.boosting.settings import TreeSetting
@@ -60,9 +60,15 @@ class Table:
         return self._columns is not None and len(self._columns.centre) > 0
 
     def view(self, name: str) -> Any:
-        """``"rows"`` as they came, or the view of that name of :class:`Columns`."""
+        """``"rows"`` as they came, or the view of that name of :class:`Columns`.
+
+        ``"oblique"`` is its scores and these whitened, side by side: what cuts along columns can
+        then cut along the directions in which the table varies, too.
+        """
         if name == "rows":
             return self.rows
+        if name == "oblique":
+            return np.column_stack([self.view("scores"), self.view("whitened")])
         if name not in self._views:
             self._views[name] = getattr(self._columns, name)(self.rows)
         return self._views[name]
@@ -135,10 +141,7 @@ class Problem:
     @property
     def fold(self) -> NDArray[np.int64]:
         """The fold of each row."""
-        fold = np.zeros(len(self.positive), dtype=np.int64)
-        for k, split in enumerate(self.splits):
-            fold[split.held_out_p] = fold[split.held_out_u] = k
-        return fold
+        return fold_of_rows(len(self.positive), self.splits)
 
 
 @dataclass(frozen=True)

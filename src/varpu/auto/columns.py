@@ -129,16 +129,6 @@ class Columns:
         scores = self.scores(table)
         return (scores - self.centre) @ self.whitening if len(self.centre) else scores
 
-    def oblique(self, table: Any) -> Floats:
-        """These scores, plain and whitened side by side.
-
-        What cuts along columns can then cut along the directions in which the table varies, too.
-        """
-        scores = self.scores(table)
-        if not len(self.centre):
-            return scores
-        return np.column_stack([scores, (scores - self.centre) @ self.whitening])
-
     def _normal_scores(self, table: Any) -> Floats:
         """Of each column that is ranked, shape (n, ranked columns)."""
         numbers = _numbers(table, self.levels)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils import gen_batches
 
-from varpu.auto.ratios import FoldRatios, out_of_fold
+from varpu.auto.ratios import FoldRatios, out_of_fold, some_of
 from varpu.crossfit import Split
 
 # Of the kernels, in units of sqrt(d): two rows of d standardised columns are about sqrt(2 d) apart.
@@ -82,7 +82,8 @@ def fit_densities(
     random : RandomState
         Draws the points where there are too many rows.
     """
-    some_p, some_u = _some(splits[0].labelled, random), _some(splits[0].marginal, random)
+    some_p = some_of(splits[0].labelled, _MOST_POINTS, random)
+    some_u = some_of(splits[0].marginal, _MOST_POINTS, random)
     rows = np.union1d(some_p, some_u)
     shares_p, shares_u = (
         np.column_stack([_shares(rows, np.intersect1d(some, side)) for side in sides])
@@ -108,11 +109,6 @@ def _log_ratio(densities_p: Floats, densities_u: Floats) -> Floats:
     least = _LEAST_DENSITY
     ratio = (np.maximum(densities_p, 0) + least) / (np.maximum(densities_u, 0) + least)
     return np.log(_LEAST_RATIO + ratio)
-
-
-def _some(rows: NDArray[np.int64], random: np.random.RandomState) -> NDArray[np.int64]:
-    chosen = rows if len(rows) <= _MOST_POINTS else random.choice(rows, _MOST_POINTS, replace=False)
-    return np.asarray(chosen)
 
 
 def _shares(rows: NDArray[np.int64], counted: NDArray[np.int64]) -> Floats:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import cg
 from sklearn.neighbors import NearestNeighbors
 
-from varpu.auto.ratios import FoldRatios, out_of_fold
+from varpu.auto.ratios import FoldRatios, Rows, fold_of_rows, out_of_fold, some_of
 from varpu.crossfit import Split
 from varpu.scale import log_mean_exp
 
@@ -29,7 +29,6 @@ _MOST_SHARE = 0.99
 _TOLERANCE, _MOST_ITERATIONS = 1e-6, 1000
 
 Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
 
 
 class GraphSetting(NamedTuple):
@@ -142,18 +141,16 @@ class _Nodes(NamedTuple):
 
 
 def _draw_nodes(view: Floats, splits: list[Split], random: np.random.RandomState) -> _Nodes:
-    fold = np.zeros(len(view), dtype=np.int64)
+    fold = fold_of_rows(len(view), splits)
     labelled = np.zeros(len(view))
-    for k, split in enumerate(splits):
-        fold[split.held_out_p] = fold[split.held_out_u] = k
-        labelled[split.held_out_p] = 1
+    labelled[splits[0].labelled] = 1
     # Rows that differ can have one view, and be in different folds.
     rows, number = np.unique(np.column_stack([view, fold]), axis=0, return_inverse=True)
     number = number.ravel()
     count = np.bincount(number).astype(np.float64)
     share = np.bincount(number, labelled) / count
-    of_p = _some(np.flatnonzero(share > 0), _MOST_NODES // 2, random)
-    of_u = _some(np.flatnonzero(share == 0), _MOST_NODES - len(of_p), random)
+    of_p = some_of(np.flatnonzero(share > 0), _MOST_NODES // 2, random)
+    of_u = some_of(np.flatnonzero(share == 0), _MOST_NODES - len(of_p), random)
     mass = np.zeros(len(rows))
     for kind, drawn in ((share > 0, of_p), (share == 0, of_u)):
         # Those that are drawn stand for all.
@@ -168,11 +165,6 @@ def _draw_nodes(view: Floats, splits: list[Split], random: np.random.RandomState
         labelled=share[chosen],
         node_of_row=place[number],
     )
-
-
-def _some(rows: Rows, most: int, random: np.random.RandomState) -> Rows:
-    chosen = rows if len(rows) <= most else random.choice(rows, most, replace=False)
-    return np.asarray(chosen)
 
 
 def _ties(places: Floats) -> tuple[scipy.sparse.csr_array, Floats]:

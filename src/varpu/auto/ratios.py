@@ -11,6 +11,7 @@ from sklearn.utils import gen_batches
 from varpu.crossfit import Split
 
 Floats = NDArray[np.float64]
+Rows = NDArray[np.int64]
 
 
 @dataclass(kw_only=True)
@@ -57,6 +58,19 @@ class FoldRatios(ABC):
                 for one in fields(cls)
             }
         )
+
+
+def fold_of_rows(n: int, splits: list[Split]) -> Rows:
+    """The number of the fold that holds each of ``n`` rows out; 0 where none does."""
+    fold = np.zeros(n, dtype=np.int64)
+    for k, split in enumerate(splits):
+        fold[split.held_out_p] = fold[split.held_out_u] = k
+    return fold
+
+
+def some_of(rows: Rows, most: int, random: np.random.RandomState) -> Rows:
+    """All rows, or as many of them as there may be, drawn."""
+    return rows if len(rows) <= most else random.choice(rows, most, replace=False)
 
 
 def out_of_fold(log_ratios: Floats, splits: list[Split]) -> Floats:
