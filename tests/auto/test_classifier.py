@@ -606,7 +606,7 @@ def with_no_rows(X, y):
         (with_objects, "could not convert string to float"),
         (with_infinity, "infinity"),
         (with_infinity_in_a_frame, "infinity"),
-        (of_one_class, "got 1 class"),
+        (of_one_class, "got 1 class, 0,"),
         (of_one_positive, "at least 2 distinct labelled rows"),
         (of_one_unlabelled_row, "at least 2 distinct labelled rows"),
         (of_three_classes, "y has 3 classes"),

@@ -102,3 +102,16 @@ def test_arrays_and_back_leave_the_generator_alone(fitted):
     assert torch.equal(torch.get_rng_state(), before)
     np.testing.assert_array_equal(again.predict(X, CPU), ensembles[1].predict(X, CPU))
     assert not any(network.training for network in again.networks)
+
+
+@pytest.mark.parametrize(("n_labelled", "width"), [(499, 64), (500, 256)])
+def test_few_positives_get_small_networks_and_keep_them(two_gaussians, short, n_labelled, width):
+    X, truth, _ = two_gaussians(1500)
+    labelled = np.zeros(len(X), dtype=bool)
+    labelled[np.flatnonzero(truth)[:n_labelled]] = True
+    assert labelled.sum() == n_labelled
+    splits = fold_splits(X, labelled, 2, "single-set", np.random.RandomState(0))
+    ensembles, _ = networks.fit_networks(X, splits, [1, 2], "cpu", None, np.inf)
+    for ensemble in ensembles:
+        for one in (ensemble, networks.from_arrays(ensemble.to_arrays())):
+            assert [net.hidden for net in one.networks] == [(width, width)] * 2
