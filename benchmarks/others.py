@@ -7,9 +7,8 @@ other packages, which have to be installed:
     pip install --no-deps pulearn cleanlab six termcolor tqdm
 
 These get the same trees (bagging its own default, a decision tree), columns of numbers without gaps
-and one column a category, which is all that most of them take. Their other settings are their
-defaults, but where their documentation says what to set: bags as large as the labelled set, a fifth
-of it held out, five folds.
+and one column a category, which is all that most of them take. None was tuned: 200 bags as large as
+the labelled set, a fifth of it held out, five folds, and all else as it comes.
 """
 
 from collections.abc import Callable

@@ -150,7 +150,7 @@ def main() -> None:
         f" --first {options.first}"
         f" --seed {options.seed} --jobs {options.jobs} --models {shlex.join(models)}"
     )
-    used = {name.split()[0] for name in models if name in PACKAGES}
+    used = {name.split()[0] for name in models if name in PACKAGES}  # "pulearn bagging": pulearn
     versions = {
         name: version(name)
         for name in ("varpu", "scikit-learn", "lightgbm", "torch", "numpy", *sorted(used))

@@ -11,13 +11,19 @@ from varpu.training import Member
 
 
 @dataclass
-class Task:
-    """A data set with its binary labels, and how many rows the paper labels and holds out."""
+class Rows:
+    """A data set with its binary labels."""
 
     X: np.ndarray
     y: np.ndarray
     X_test: np.ndarray
     y_test: np.ndarray
+
+
+@dataclass
+class Task(Rows):
+    """The same, and how many rows the paper labels and holds out."""
+
     n_labeled: int
     n_held_out_p: int
     n_held_out_u: int

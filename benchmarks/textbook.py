@@ -15,18 +15,18 @@ from torch.utils.data import DataLoader, TensorDataset
 from varpu.training import Member, Recipe
 
 
-def fit(task: tasks.Task, member: Member, recipe: Recipe, net: nn.Module) -> float:
+def fit(rows: tasks.Rows, member: Member, recipe: Recipe, net: nn.Module) -> float:
     """Train and return the test accuracy at the epoch with the least held-out loss."""
-    X, y = torch.tensor(task.X), torch.tensor(task.y).long()
-    X_test, y_test = torch.tensor(task.X_test), torch.tensor(task.y_test).long()
+    X, y = torch.tensor(rows.X), torch.tensor(rows.y).long()
+    X_test, y_test = torch.tensor(rows.X_test), torch.tensor(rows.y_test).long()
 
     def loader(X: Tensor, y: Tensor, train: bool) -> DataLoader:
         data = TensorDataset(X, y)
         return DataLoader(data, recipe.batch_size, shuffle=train, drop_last=train)
 
-    p_loader, u_loader = (loader(X[rows], y[rows], True) for rows in (member.p, member.u))
+    p_loader, u_loader = (loader(X[own], y[own], True) for own in (member.p, member.u))
     held_out_p, held_out_u = (
-        loader(X[rows], y[rows], False) for rows in (member.held_out_p, member.held_out_u)
+        loader(X[own], y[own], False) for own in (member.held_out_p, member.held_out_u)
     )
     test_loader = loader(X_test, y_test, False)
     beta = torch.distributions.Beta(recipe.alpha, recipe.alpha)

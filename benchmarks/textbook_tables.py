@@ -21,8 +21,9 @@ from joblib import Parallel, delayed
 from report import write
 
 from varpu.nets import MLP
+from varpu.paper.methods.networks import member
 from varpu.paper.tasks import task
-from varpu.training import Member, Recipe
+from varpu.training import Recipe
 from varpu.versions import cpu_name
 
 NAMES = (
@@ -36,20 +37,11 @@ def fit(name: str, seed: int) -> float:
     torch.set_num_threads(1)
     own = task(name)
     problem = own.problem(seed)
-    X, y, split = problem.data.X.astype(np.float32), problem.truth, problem.split
-    rows = tasks.Task(X, y, X[problem.test], y[problem.test], 0, 0, 0)
-    member = Member(
-        seed=seed,
-        lam=own.lam,
-        lr=own.lr,
-        p=split.p,
-        u=split.u,
-        held_out_p=split.held_out_p,
-        held_out_u=split.held_out_u,
-    )
-    recipe = Recipe(batch_size=own.batch_size, epochs=50, lr_milestones=(19, 39))
+    X, y = problem.data.X.astype(np.float32), problem.truth
+    rows = tasks.Rows(X, y, X[problem.test], y[problem.test])
+    network = member(problem, seed, lam=own.lam, lr=own.lr, prior=float("nan"))
     torch.manual_seed(seed)
-    return 100 * textbook.fit(rows, member, recipe, MLP(X.shape[1]))
+    return 100 * textbook.fit(rows, network, Recipe(batch_size=own.batch_size), MLP(X.shape[1]))
 
 
 def main() -> None:
