@@ -9,6 +9,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from varpu.calibration import Recalibration
+from varpu.checks import positive_last
 from varpu.display import FittedDisplay
 from varpu.exceptions import PUInputError
 from varpu.scale import log_mean_exp, read_prior
@@ -239,6 +240,7 @@ class BasePUClassifier(FittedDisplay, ClassifierMixin, BaseEstimator):
                 "Only binary classification is supported. The type of the target is"
                 f" {type_of_target(labels)}: y has {len(classes)} classes"
             )
+        positive_last(classes)
         self.classes_ = classes
         positive: NDArray[np.bool_] = labels == classes[1]
         return positive

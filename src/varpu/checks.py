@@ -1,11 +1,15 @@
-"""Checks of parameters that every part shares: what was wanted, what came."""
+"""Checks of parameters and labels that every part shares: what was wanted, what came."""
 
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from varpu.exceptions import PUInputError
+
+# What people write of a row whose class nobody knows: "P" and "U", "positive" and "unlabelled".
+_NOT_KNOWN, _NOT_KNOWN_BEGINS = ("u", "unk", "unl"), ("unknown", "unlabel")
 
 
 def one_of(name: str, value: Any, allowed: tuple[Any, ...]) -> None:
@@ -45,3 +49,15 @@ def real(
 def share(name: str, value: Any, *, one_allowed: bool = False) -> float:
     """``value`` must be above 0 and below (or at most) 1."""
     return real(name, value, 0, 1, open_low=True, open_high=not one_allowed)
+
+
+def positive_last(classes: NDArray[Any]) -> None:
+    """The larger of two labels marks positives: it must not be a word for rows not known."""
+    lower, larger = classes.tolist()
+    word = larger.strip().lower() if isinstance(larger, str) else ""
+    if word in _NOT_KNOWN or word.startswith(_NOT_KNOWN_BEGINS):
+        raise PUInputError(
+            "the larger of the two labels marks the known positives, and of"
+            f" {lower!r} and {larger!r} that is {larger!r}, which hardly means them;"
+            f" give y == {lower!r} in place of y"
+        )

@@ -42,7 +42,7 @@ def test_scikit_learn_checks_of_default_settings(estimator, check):
 
 
 @each
-@pytest.mark.parametrize("labels", [(0, 1), (-1, 1), (1, 2), ("positive", "unlabelled")])
+@pytest.mark.parametrize("labels", [(0, 1), (-1, 1), (1, 2), ("negative", "positive")])
 def test_the_larger_label_marks_positives(gaussians, estimator, labels):
     X, _, y = gaussians(300, distance=4.0)
     plain = ready(estimator).fit(X, y)

@@ -8,7 +8,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from varpu.base import SCENARIOS
-from varpu.checks import one_of
+from varpu.checks import one_of, positive_last
 from varpu.exceptions import PUInputError
 
 Values = NDArray[np.float64]
@@ -30,6 +30,7 @@ def check_labels(y_pu: ArrayLike | None) -> tuple[NDArray[Any], NDArray[np.bool_
             "PU labels must have two values, the larger for labelled positives and the other for"
             f" unlabelled rows; got {len(classes)}: {classes[:5].tolist()}"
         )
+    positive_last(classes)
     return classes, labels == classes[1]
 
 
