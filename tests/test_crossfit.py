@@ -40,6 +40,15 @@ def test_identical_rows_are_in_one_fold():
     np.testing.assert_array_equal(fold[123:], fold[:100:3])
 
 
+def test_rows_that_are_alike_by_chance_are_in_all_folds():
+    X = np.random.default_rng(0).integers(0, 2, (600, 3))
+    positive = np.arange(600) < 60
+    fold = folds_of(X, positive, 5)
+    for kind in np.unique(X, axis=0):
+        assert set(fold[(kind == X).all(axis=1)]) == set(range(5))
+    assert set(np.bincount(fold[positive])) == {12}
+
+
 def test_images_are_rows_too():
     images = np.random.default_rng(0).integers(0, 9, (40, 1, 4, 4), dtype=np.uint8)
     images[20:] = images[:20]
@@ -49,8 +58,8 @@ def test_images_are_rows_too():
 
 @pytest.mark.parametrize("kind", ["labelled", "unlabelled"])
 def test_there_are_no_more_folds_than_distinct_rows_of_either_kind(kind):
-    X, positive = table(60, 30)
-    X[:30] = X[np.arange(30) % 3]  # three distinct rows of one kind
+    X, positive = table(60, 12)
+    X[:12] = X[np.arange(12) % 3]  # three distinct rows of one kind, four times each
     fold = folds_of(X, positive if kind == "labelled" else ~positive, 5)
     assert set(fold) == {0, 1, 2}
 

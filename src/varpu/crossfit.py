@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from varpu.exceptions import PUInputError
-from varpu.model_selection.rows import deal, identical_rows
+from varpu.model_selection.rows import deal, rows_together
 
 _TOLERANCE = 1e-6
 _MAX_ITERATIONS = 2000
@@ -53,8 +53,9 @@ def assign_folds(
 ) -> NDArray[np.int64]:
     """The fold of each row, so that each fold has its share of labelled and of unlabelled rows.
 
-    Identical rows are in one fold: a model that was trained on a labelled row knows its unlabelled
-    copy, and the score of that copy would be none of a row that was not seen.
+    Copies are in one fold: a model that was trained on a labelled row knows its unlabelled copy,
+    and the score of that copy would be none of a row that was not seen. Rows that are alike by
+    chance, as in a table of few kinds of rows, are no copies.
 
     Parameters
     ----------
@@ -76,7 +77,7 @@ def assign_folds(
     PUInputError
         If there are not even two folds.
     """
-    ids = identical_rows(X)
+    ids = rows_together(X, positive)
     n_labelled, n_unlabelled = (len(np.unique(ids[which])) for which in (positive, ~positive))
     for n in range(min(n_folds, n_labelled, n_unlabelled), 1, -1):
         fold = deal(positive, ids, np.ones((n, 2)), random)

@@ -210,6 +210,16 @@ def test_copies_across_labelled_and_unlabelled_rows(two_gaussians, few):
     assert (model.predict(X) == truth).mean() > 0.9
 
 
+@pytest.mark.parametrize(("n_columns", "n_values"), [(1, 6), (2, 2), (3, 3)])
+def test_few_kinds_of_rows_are_told_apart(few, n_columns, n_values):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, n_values, (1000, n_columns)).astype(float)
+    best = X.mean(axis=1) > (n_values - 1) / 2
+    y = (rng.random(1000) < np.where(best, 0.95, 0.05)) & (rng.random(1000) < 0.4)
+    model = PUClassifier(**QUICK).fit(X, y)
+    assert (model.predict(X) == best).mean() > 0.95
+
+
 # Tables of every kind
 
 

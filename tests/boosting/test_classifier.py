@@ -94,6 +94,24 @@ def test_a_labelled_row_with_an_unlabelled_copy_is_never_parted():
     np.testing.assert_array_equal(scores[:300][y == 1], scores[300:])
 
 
+def test_a_table_of_few_kinds_of_rows_is_learned_as_well_as_can_be():
+    """Three columns of yes or no: of each of the eight kinds what is best, and f_P/f, are known."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (2000, 3)).astype(float)
+    best = X.sum(axis=1) >= 2
+    y = (rng.random(2000) < np.where(best, 0.95, 0.05)) & (rng.random(2000) < 0.4)
+    model = VPUBoostingClassifier(**QUICK).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), best)
+    assert model.prior_ == pytest.approx(0.5, abs=0.05)
+    often = [(kind == X).all(axis=1) for kind in np.unique(X[best], axis=0)]
+    counted = [np.log(y[kind].mean() / y.mean()) for kind in often]
+    found = [model.log_ratio(X[kind][:1])[0] for kind in often]
+    np.testing.assert_allclose(found, counted, atol=0.1)
+    order = rng.permutation(2000)
+    again = VPUBoostingClassifier(**QUICK).fit(X[order], y[order])
+    np.testing.assert_allclose(again.predict_proba(X), model.predict_proba(X))
+
+
 def test_five_positives_work_and_are_warned_about():
     X, truth, _ = two_gaussians(500, distance=5.0)
     y = np.zeros(500, dtype=int)

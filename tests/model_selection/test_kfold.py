@@ -56,7 +56,7 @@ def test_each_row_once_shares_kept_and_copies_together(seed, n_splits, shuffle, 
 
 def test_heavy_copies_stay_together_and_labelled_rows_even():
     rng = np.random.default_rng(0)
-    X = rng.integers(0, 3, (600, 3))  # 27 distinct rows
+    X = rng.normal(size=(150, 3)).repeat(4, axis=0)
     y = (rng.random(600) < 0.2).astype(int)
     fold = folds_of(PUStratifiedKFold(3, random_state=0), X, y)
     assert (pd.DataFrame(X).assign(fold=fold).groupby([0, 1, 2])["fold"].nunique() == 1).all()
@@ -88,11 +88,24 @@ def test_sparse_rows_are_equal_whatever_the_storage():
     assert X.nnz == 7  # the caller's matrix is as it was
 
 
+def test_rows_that_are_alike_by_chance_are_dealt_out_as_others_are():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, (600, 3))  # 27 kinds of rows
+    y = (rng.random(600) < 0.2).astype(int)
+    fold = folds_of(PUStratifiedKFold(3, random_state=0), X, y)
+    assert (pd.DataFrame(X).assign(fold=fold).groupby([0, 1, 2])["fold"].nunique() == 3).all()
+    for which in (y == 1, y == 0):
+        assert spread(fold, which, 3) <= 1
+    groups = np.arange(600) // 2
+    fold = folds_of(PUStratifiedKFold(3, random_state=0), X, y, groups)
+    assert np.array_equal(fold[::2], fold[1::2])
+
+
 def test_frames_with_text_categories_and_missing_values():
-    rows = [("a", 1.0), ("a", None), ("b", 1.0), ("b", None)]
-    frame = pd.DataFrame(rows * 10, columns=["text", "number"])
+    rows = [("a", 1.0), ("a", None), ("b", 2.0), ("b", 3.0)]
+    frame = pd.DataFrame(rows * 4, columns=["text", "number"])
     frame["kind"] = pd.Categorical(frame["text"])
-    y = np.tile([1, 1, 0, 0], 10)
+    y = np.tile([1, 1, 0, 0], 4)
     fold = folds_of(PUStratifiedKFold(2, random_state=0), frame, y)
     assert all(len(set(fold[start::4])) == 1 for start in range(4))
 

@@ -188,7 +188,7 @@ def _tree_fits(problem: Problem) -> Iterator[Fit]:
         if view != "rows":  # what is one row, and its fold, go by the rows as they came
             _, first = np.unique(rows.number, return_index=True)
             seen = replace(rows, X=problem.table.view(view)[first])
-        params = setting.for_lightgbm(problem.seed)
+        params = setting.for_lightgbm(problem.seed, seen.X)
         trees = grow(seen, fold, params, _MOST_ROUNDS, _PATIENCE, problem.n_threads)
         return [Candidate(name, "trees", view, trees, trees.log_ratio[rows.number])]
 

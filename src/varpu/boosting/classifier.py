@@ -45,7 +45,8 @@ class VPUBoostingClassifier(BasePUClassifier):
     reg_lambda : float, default=1.0
         L2 penalty on leaf values.
     subsample, colsample_bytree : float, default=0.8
-        Share of rows, and of columns, that each tree sees.
+        Share of rows, and of columns, that each tree sees; but all of up to four columns, and at
+        most 400 of a dense table.
     max_rounds : int, default=1000
     early_stopping_rounds : int, default=20
         Stop after that many rounds without a better pooled loss.
@@ -158,7 +159,7 @@ class VPUBoostingClassifier(BasePUClassifier):
         random = check_random_state(self.random_state)
         fold = self._folds(rows, random)
         setting = TreeSetting(*(getattr(self, name) for name in TreeSetting._fields))
-        params = setting.for_lightgbm(int(random.randint(2**31 - 1)))
+        params = setting.for_lightgbm(int(random.randint(2**31 - 1)), rows.X)
         n_threads = effective_n_jobs(-1 if self.n_jobs is None else self.n_jobs)
         trees = grow(
             rows,

@@ -11,7 +11,7 @@ from sklearn.utils.validation import _check_sample_weight
 from varpu.base import BasePUClassifier
 from varpu.crossfit import marginal_rows
 from varpu.exceptions import PUInputError
-from varpu.model_selection.rows import row_hashes
+from varpu.model_selection.rows import alike_by_chance, row_hashes
 
 Floats = NDArray[np.float64]
 
@@ -37,9 +37,15 @@ def weighted_rows(
     """Merge identical rows of a table (array, frame or sparse matrix); weight 0 leaves a row out.
 
     The distinct rows are in an order of their own, not in the order they came in, so that a fit
-    does not depend on that.
+    does not depend on that. In a table of few kinds of rows, where rows are alike by chance, each
+    stays a row of its own: merged, there would be too few to split.
     """
-    _, first, number = np.unique(row_hashes(X), return_index=True, return_inverse=True)
+    hashes = row_hashes(X)
+    if alike_by_chance(X, hashes, positive):
+        first = np.lexsort((weight, positive, hashes))
+        number = np.argsort(first)
+    else:
+        _, first, number = np.unique(hashes, return_index=True, return_inverse=True)
     marginal = marginal_rows(positive, scenario)
     size = len(first)
     weight_p = np.bincount(number, weight * positive, size).astype(np.float64)

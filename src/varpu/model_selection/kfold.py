@@ -11,15 +11,16 @@ from sklearn.utils import check_random_state
 from varpu.checks import whole
 from varpu.exceptions import PUInputError
 from varpu.model_selection.checks import check_enough, check_rows, check_sides
-from varpu.model_selection.rows import Ids, deal, identical_rows
+from varpu.model_selection.rows import Ids, deal, rows_together
 
 
 class PUStratifiedKFold(BaseCrossValidator):
-    """Folds that keep the shares of P and U and never part identical rows.
+    """Folds that keep the shares of P and U and never part copies of a row.
 
     Every fold gets its share of labelled positives and of unlabelled rows, to within one row unless
     identical rows force more. Identical rows are in one fold, so an unlabelled copy of a labelled
-    row is not held out while the labelled one is trained on. Goes into ``cv=`` of scikit-learn.
+    row is not held out while the labelled one is trained on; but for tables of so few kinds of rows
+    that an unlabelled row has one like it as a rule. Goes into ``cv=`` of scikit-learn.
 
     Parameters
     ----------
@@ -64,10 +65,10 @@ class PUStratifiedKFold(BaseCrossValidator):
         y : array of shape (n,)
             Two values; the larger marks labelled positives.
         groups : array of shape (n,), optional
-            Rows of one group stay together, besides identical rows.
+            Rows of one group stay together, besides copies.
         """
         positive = check_rows(X, y)
-        ids = identical_rows(X, groups)
+        ids = rows_together(X, positive, groups)
         check_enough(positive, ids, self.n_splits)
         random = check_random_state(self.random_state) if self.shuffle else None
         fold = deal(positive, ids, np.ones((self.n_splits, 2)), random)

@@ -12,14 +12,24 @@ from varpu.exceptions import PUInputError
 
 Ids = NDArray[np.int64]
 
+# How many unlabelled rows are alike, on average, where rows are alike by chance: where columns have
+# few values each, and whatever they have. Nobody has the same record so often by mistake.
+_ALIKE_OF_FEW_VALUES, _ALIKE = 2, 5
 
-def identical_rows(X: Any, groups: ArrayLike | None = None) -> Ids:
-    """A number for each row, the same for identical rows; numbered as they first appear.
+
+def rows_together(X: Any, positive: NDArray[np.bool_], groups: ArrayLike | None = None) -> Ids:
+    """A number for each row, the same for rows that no split may part; numbered as they appear.
 
     In PU data an unlabelled copy of a labelled row is common, and a model that saw the one knows
-    the other. Rows of the same group, where ``groups`` are given, get the same number too.
+    the other. So copies stay together, and rows of one group where ``groups`` are given. But rows
+    that are only alike, as in a table of a few answers each (:func:`alike_by_chance`), are rows of
+    their own: kept together they would hide whole kinds of rows from those who are to score them.
     """
-    ids = _first_seen(row_hashes(X))
+    hashes = row_hashes(X)
+    if alike_by_chance(X, hashes, positive):
+        ids = np.arange(len(hashes), dtype=np.int64)
+    else:
+        ids = _first_seen(hashes)
     if groups is None:
         return ids
     named = _first_seen(np.asarray(groups))
@@ -30,6 +40,32 @@ def identical_rows(X: Any, groups: ArrayLike | None = None) -> Ids:
     edges = sparse.coo_array((np.ones(len(ids)), (ids, n_ids + named)), shape=(n_nodes, n_nodes))
     _, component = sparse.csgraph.connected_components(edges, directed=False)
     return _first_seen(component[ids])
+
+
+def alike_by_chance(X: Any, hashes: NDArray[np.uint64], positive: NDArray[np.bool_]) -> bool:
+    """Whether identical rows are no copies: the table has few kinds of rows, and many of each.
+
+    Unlabelled rows decide, for labelled ones are copied on purpose: into the unlabelled sample, or
+    many times to weigh more.
+
+    Parameters
+    ----------
+    X : array, frame, sparse matrix or images, n rows
+    hashes : array of shape (n,)
+        Of :func:`row_hashes`.
+    positive : bool array of shape (n,)
+        Which rows are labelled.
+    """
+    unlabelled = hashes[~positive]
+    n_kinds = len(np.unique(unlabelled))
+    if n_kinds < 2:
+        return False
+    alike = len(unlabelled) / n_kinds
+    if alike >= _ALIKE or alike < _ALIKE_OF_FEW_VALUES or sparse.issparse(X):
+        return alike >= _ALIKE
+    # A column that nearly tells the rows apart makes it no chance that they are alike.
+    values = _as_frame(X).nunique(dropna=False)
+    return bool(values.max() <= len(np.unique(hashes)) / 2)
 
 
 def row_hashes(X: Any) -> NDArray[np.uint64]:
@@ -92,10 +128,14 @@ def _first_seen(keys: NDArray[Any]) -> Ids:
 
 def _hash_dense(X: Any) -> NDArray[np.uint64]:
     """A 64-bit number a row. Two rows that share one by accident are kept together: no harm."""
-    if not isinstance(X, pd.DataFrame):
-        rows = np.asarray(X)
-        X = pd.DataFrame(rows.reshape(len(rows), -1))
-    return np.asarray(pd.util.hash_pandas_object(X, index=False))
+    return np.asarray(pd.util.hash_pandas_object(_as_frame(X), index=False))
+
+
+def _as_frame(X: Any) -> pd.DataFrame:
+    if isinstance(X, pd.DataFrame):
+        return X
+    rows = np.asarray(X)
+    return pd.DataFrame(rows.reshape(len(rows), -1))
 
 
 def _hash_sparse(X: Any) -> NDArray[np.uint64]:

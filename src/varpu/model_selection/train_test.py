@@ -8,7 +8,7 @@ from sklearn.utils import _safe_indexing, check_random_state
 
 from varpu import checks
 from varpu.model_selection.checks import check_enough, check_rows, check_sides
-from varpu.model_selection.rows import deal, identical_rows
+from varpu.model_selection.rows import deal, rows_together
 
 
 def pu_train_test_split(
@@ -16,7 +16,7 @@ def pu_train_test_split(
 ) -> tuple[Any, Any, Any, Any]:
     """Rows to train on and rows to test on, at random, with the same shares of P and U.
 
-    Identical rows are on one side, as in :class:`PUStratifiedKFold`; so the shares are kept to
+    Copies of a row are on one side, as in :class:`PUStratifiedKFold`; so the shares are kept to
     within one row unless copies force more. Rows stay in their order.
 
     Parameters
@@ -34,7 +34,7 @@ def pu_train_test_split(
     """
     share = checks.share("test_size", test_size)
     positive = check_rows(X, y)
-    ids = identical_rows(X)
+    ids = rows_together(X, positive)
     check_enough(positive, ids, 2)
     n = np.array([positive.sum(), (~positive).sum()])
     n_test = np.clip(np.round(share * n), 1, n - 1)
