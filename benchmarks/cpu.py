@@ -9,7 +9,9 @@ at the epoch with the least held-out L_var:
 * ``textbook``: 50 epochs of 30 steps, as one would first write it;
 * ``same steps``: ``varpu.training.train`` with the same 50 epochs, so the same arithmetic;
 * ``patience N``: the same, stopped N epochs after the best one. ``--patience`` takes several N; 15
-  is the default of ``VPUClassifier``.
+  is the default of ``VPUClassifier``;
+* ``same steps, bf16`` and ``patience N, bf16``: with products in bfloat16, where the processor has
+  instructions for it (``precision="auto"``).
 
 They take turns, seed by seed, so that what else the machine does falls on all alike.
 ``--summarize`` puts the files of several runs together instead.
@@ -31,14 +33,14 @@ from report import write
 
 from varpu import __version__, paper_recipe
 from varpu.nets import MLP
-from varpu.training import DeviceRows, train
+from varpu.training import DeviceRows, pick_precision, train
 from varpu.versions import cpu_name
 
 
-def ours(task: tasks.Task, seed: int, patience: int | None) -> tuple[float, float]:
+def ours(task: tasks.Task, seed: int, patience: int | None, precision: str) -> tuple[float, float]:
     own = paper_recipe("avila")
     member = task.member(seed, own["lam"], own["lr"])
-    recipe = replace(shared_settings("avila", "fp32"), patience=patience)
+    recipe = replace(shared_settings("avila", precision), patience=patience)
 
     def factory() -> MLP:
         return MLP(task.X.shape[1], own["hidden"])
@@ -77,7 +79,7 @@ def summarize(files: list[str]) -> None:
         found = np.concatenate([run[kind]["accuracies"] for run in runs])
         error = np.std(found - book, ddof=1) / np.sqrt(len(book))
         print(
-            f"{kind:11s} {seconds:5.1f} s, {book_seconds / seconds:.2f} x, {len(found)} seeds,"
+            f"{kind:17s} {seconds:5.1f} s, {book_seconds / seconds:.2f} x, {len(found)} seeds,"
             f" accuracy {found.mean():.4f}, difference {np.mean(found - book):+.4f} ± {error:.4f}"
         )
 
@@ -94,18 +96,20 @@ def main() -> None:
         summarize(options.summarize)
         return
     task = tasks.avila()
-    kinds: dict[str, Callable[[int], tuple[float, float]]] = {
-        "textbook": partial(theirs, task),
-        "same steps": partial(ours, task, patience=None),
-    }
-    for patience in options.patience:
-        kinds[f"patience {patience}"] = partial(ours, task, patience=patience)
+    kinds: dict[str, Callable[[int], tuple[float, float]]] = {"textbook": partial(theirs, task)}
+    fastest = pick_precision("auto", torch.device("cpu"))
+    for precision in dict.fromkeys(("fp32", fastest)):
+        suffix = "" if precision == "fp32" else f", {precision}"
+        for patience in (None, *options.patience):
+            kind = "same steps" if patience is None else f"patience {patience}"
+            run = partial(ours, task, patience=patience, precision=precision)
+            kinds[kind + suffix] = run
     runs: dict[str, list[tuple[float, float]]] = {kind: [] for kind in kinds}
     for seed in range(options.first_seed, options.first_seed + options.seeds):
         for kind, run in kinds.items():
             runs[kind].append(run(seed))
             seconds, accuracy = runs[kind][-1]
-            print(f"seed {seed}: {kind:11s} {seconds:5.1f} s, accuracy {accuracy:.3f}", flush=True)
+            print(f"seed {seed}: {kind:17s} {seconds:5.1f} s, accuracy {accuracy:.3f}", flush=True)
     means = {kind: np.mean(found, axis=0) for kind, found in runs.items()}
     result = {
         "command": f"python benchmarks/cpu.py --seeds {options.seeds}"
@@ -125,7 +129,7 @@ def main() -> None:
     }
     for kind, (seconds, accuracy) in means.items():
         faster = means["textbook"][0] / seconds
-        print(f"mean: {kind:11s} {seconds:5.1f} s, accuracy {accuracy:.3f}, {faster:.2f} x")
+        print(f"mean: {kind:17s} {seconds:5.1f} s, accuracy {accuracy:.3f}, {faster:.2f} x")
     write(options.out, result)
 
 

@@ -104,8 +104,12 @@ def test_arrays_and_back_leave_the_generator_alone(fitted):
     assert not any(network.training for network in again.networks)
 
 
-@pytest.mark.parametrize(("n_labelled", "width"), [(499, 64), (500, 256)])
-def test_few_positives_get_small_networks_and_keep_them(two_gaussians, short, n_labelled, width):
+@pytest.mark.parametrize(
+    ("n_labelled", "width", "precision"), [(499, 64, "fp32"), (500, 256, "auto")]
+)
+def test_few_positives_get_small_networks_and_keep_them(
+    two_gaussians, short, trainings, n_labelled, width, precision
+):
     X, truth, _ = two_gaussians(1500)
     labelled = np.zeros(len(X), dtype=bool)
     labelled[np.flatnonzero(truth)[:n_labelled]] = True
@@ -115,3 +119,4 @@ def test_few_positives_get_small_networks_and_keep_them(two_gaussians, short, n_
     for ensemble in ensembles:
         for one in (ensemble, networks.from_arrays(ensemble.to_arrays())):
             assert [net.hidden for net in one.networks] == [(width, width)] * 2
+    assert {settings.precision for (settings, *_), _ in trainings} == {precision}

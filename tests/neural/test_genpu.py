@@ -348,7 +348,7 @@ BAD = [
     ({"generator_hidden": (0,)}, "generator_hidden must be"),
     ({"module": "resnet"}, "module must be one of"),
     ({"scenario": "both"}, "scenario must be one of"),
-    ({"precision": "fp16"}, "precision must be one of 'fp32', 'tf32', 'bf16'"),
+    ({"precision": "fp16"}, "precision must be one of 'auto', 'fp32', 'tf32', 'bf16'"),
     ({"device": "abacus"}, "device must be"),
     ({"prior": 1.5}, "prior"),
     ({"prior": "guess"}, "prior"),

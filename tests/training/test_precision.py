@@ -1,12 +1,15 @@
 """Where a fit runs and in what arithmetic."""
 
+from pathlib import Path
+
 import pytest
 import torch
 
-from varpu.training import PRECISIONS, pick_device, train
+from varpu.training import PRECISIONS, pick_device, pick_precision, train
 from varpu.training.precision import arithmetic, compute_dtype
 
 CPU = torch.device("cpu")
+CPU_INFO = Path("/proc/cpuinfo")
 without_gpu = pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 
 
@@ -47,6 +50,19 @@ def test_a_name_that_torch_does_not_know_is_refused(name):
 def test_devices_of_other_kinds_are_refused(name):
     with pytest.raises(ValueError, match="must be a CPU or a CUDA GPU"):
         pick_device(name)
+
+
+@pytest.mark.parametrize("name", PRECISIONS)
+def test_a_precision_that_is_asked_for_is_taken(name):
+    assert pick_precision(name, CPU) == name
+
+
+@pytest.mark.skipif(not CPU_INFO.is_file(), reason="the system does not list what its CPU can do")
+@pytest.mark.skipif(not hasattr(torch.cpu, "get_capabilities"), reason="nor does this torch")
+def test_auto_is_bfloat16_where_the_processor_has_instructions_for_it():
+    flags = set(CPU_INFO.read_text("utf-8").split())
+    has = bool(flags & {"avx512_bf16", "amx_bf16"})
+    assert pick_precision("auto", CPU) == ("bf16" if has else "fp32")
 
 
 def test_types_of_products():

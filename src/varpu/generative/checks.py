@@ -10,7 +10,7 @@ from varpu.training import PRECISIONS, pick_device
 
 def check_genpu_params(model: Any) -> None:
     """Raise :class:`PUInputError` for the first parameter that makes no sense."""
-    one_of("precision", model.precision, PRECISIONS)
+    one_of("precision", model.precision, ("auto", *PRECISIONS))
     for name in GAMES:
         if getattr(model, name) is not None:
             real(name, getattr(model, name), 0)

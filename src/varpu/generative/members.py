@@ -7,6 +7,7 @@ from typing import Any
 from torch import nn
 
 from varpu.generative.values import Weights
+from varpu.training import pick_device, pick_precision
 from varpu.training.members import RowNumbers
 
 
@@ -107,5 +108,5 @@ def recipe_of(
         classifier_epochs=model.classifier_epochs,
         classifier_lr=model.classifier_lr,
         labelled_share=model.labelled_share,
-        precision=model.precision,
+        precision=pick_precision(model.precision, pick_device(model.device)),
     )

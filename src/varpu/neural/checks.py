@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def check_network_params(model: Any) -> None:
     """Check what every classifier on networks has: the network, its training, its device."""
-    one_of("precision", model.precision, PRECISIONS)
+    one_of("precision", model.precision, ("auto", *PRECISIONS))
     lrs = np.atleast_1d(np.asarray(model.lr, dtype=object))
     if lrs.ndim != 1 or len(lrs) == 0:
         raise PUInputError(f"lr must be a number or a non-empty sequence, got {model.lr!r}")

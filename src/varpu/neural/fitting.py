@@ -13,7 +13,7 @@ from torch import nn
 
 from varpu.crossfit import Split
 from varpu.neural.inputs import pixels_to_unit
-from varpu.training import DeviceRows, Member, Recipe, Trained, pick_device, train
+from varpu.training import DeviceRows, Member, Recipe, Trained, pick_device, pick_precision, train
 
 if TYPE_CHECKING:
     from varpu.neural.vpu import VPUClassifier
@@ -96,7 +96,7 @@ def recipe_of(model: Any, n_marginal: int, **own: Any) -> Recipe:
         betas=(model.betas[0], model.betas[1]),
         lr_milestones=tuple(model.lr_milestones),
         lr_decay=model.lr_decay,
-        precision=model.precision,
+        precision=pick_precision(model.precision, pick_device(model.device)),
         patience=model.patience,
         **own,
     )

@@ -52,8 +52,8 @@ class NetworkClassifier(SingleNetworkClassifier):
         Centre and scale the columns of a table first.
     device : str, default="auto"
         "auto" takes a GPU if there is one.
-    precision : {"fp32", "tf32", "bf16"}, default="fp32"
-        Arithmetic of the products on a GPU.
+    precision : {"fp32", "tf32", "bf16", "auto"}, default="fp32"
+        Arithmetic of the products; "auto" takes bf16 where the device has instructions for it.
     random_state : int, RandomState or None, default=None
         Decides everything.
     progress : bool or None, default=None

@@ -63,8 +63,8 @@ class NNPUClassifier(RiskClassifier):
         Centre and scale the columns of a table first.
     device : str, default="auto"
         "auto" takes a GPU if there is one.
-    precision : {"fp32", "tf32", "bf16"}, default="fp32"
-        Arithmetic of the products on a GPU.
+    precision : {"fp32", "tf32", "bf16", "auto"}, default="fp32"
+        Arithmetic of the products; "auto" takes bf16 where the device has instructions for it.
     scenario : {"single-set", "case-control"}, default="single-set"
         Whether labelled rows were drawn from the sample itself, so that all rows are the marginal
         sample, or separately, so that only the unlabelled rows are.

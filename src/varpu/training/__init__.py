@@ -6,7 +6,7 @@ Knows tensors, networks and losses; knows nothing of scikit-learn.
 from varpu.training.loop import Trained, train
 from varpu.training.members import LOSSES, RISKS, Member, Recipe, Risk
 from varpu.training.penalties import PENALTIES
-from varpu.training.precision import PRECISIONS, compute_dtype, pick_device
+from varpu.training.precision import PRECISIONS, compute_dtype, pick_device, pick_precision
 from varpu.training.rows import DeviceRows
 from varpu.training.scoring import logits
 
@@ -23,5 +23,6 @@ __all__ = [
     "compute_dtype",
     "logits",
     "pick_device",
+    "pick_precision",
     "train",
 ]

@@ -2,10 +2,13 @@
 
 import contextlib
 from collections.abc import Iterator
+from functools import cache
+from typing import Any
 
 import torch
 
 PRECISIONS = ("fp32", "tf32", "bf16")
+_BF16_OF_CPUS = ("amx_bf16", "avx512_bf16")
 
 
 def pick_device(name: str) -> torch.device:
@@ -37,6 +40,26 @@ def pick_device(name: str) -> torch.device:
 def compute_dtype(precision: str) -> torch.dtype:
     """The type products are computed in."""
     return torch.bfloat16 if precision == "bf16" else torch.float32
+
+
+def pick_precision(name: str, device: torch.device) -> str:
+    """The precision of that name; ``"auto"`` is bfloat16 where the device has instructions for it.
+
+    Weights, Adam and the loss are float32 in any case, and a device that would have to imitate
+    bfloat16 gets float32.
+    """
+    if name != "auto":
+        return name
+    return "bf16" if _has_bfloat16(device) else "fp32"
+
+
+@cache
+def _has_bfloat16(device: torch.device) -> bool:
+    if device.type == "cuda":
+        return torch.cuda.is_bf16_supported(including_emulation=False)
+    # Not every release of torch tells what the processor can do.
+    capabilities: dict[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()
+    return any(capabilities.get(name) for name in _BF16_OF_CPUS)
 
 
 @contextlib.contextmanager
