@@ -139,7 +139,11 @@ def test_values_are_parsed():
         ("1.5 ± 0.25", "1.5 +/- 0.25", "a value of the paper"),
         ('method = "m"', 'metod = "m"', "each row names its method"),
         ('title = "T"', 'title = "T"\nseeds = 0', "seeds is 1 or more"),
-        ('method = "m"', 'method = "m"\nlam = "best"', "one of chosen, one error, printed; got"),
+        (
+            'method = "m"',
+            'method = "m"\nlam = "best"',
+            "one of chosen, blended, one error, printed; got",
+        ),
     ],
 )
 def test_what_is_wrong_is_said(tmp_path, before, after, said):

@@ -1,6 +1,6 @@
 """Every method of the tables, really trained, on a small task."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from varpu.datasets import Dataset
 from varpu.exceptions import PUInputError
 from varpu.paper.methods import method, method_names
 from varpu.paper.methods.base import RunOptions
-from varpu.paper.methods.vpu import LAMS, standard_error
+from varpu.paper.methods.vpu import LAMS, Scores, blended, standard_error
 from varpu.paper.tasks import Task
 
 QUICK = RunOptions(device="cpu", quick=True)
@@ -91,6 +91,60 @@ def test_vpu_keeps_the_lambda_with_the_least_held_out_loss():
     assert result.settings["lam"] == best["lam"]
     assert result.metrics["accuracy"] == best["accuracy"]
     assert all(0 < line["held_out_error"] < 0.5 for line in lines)
+
+
+def test_vpu_keeps_the_blend_of_all_lambdas_too():
+    full = RunOptions(device="cpu")
+    (result,) = results_of("vpu", seeds=(0,), options=full)
+    losses = [line["held_out_loss"] for line in result.extra["lambdas"]]
+    blend = result.extra["blend"]
+    assert len(blend["weights"]) == len(LAMS)
+    assert sum(blend["weights"]) == pytest.approx(1)
+    assert min(losses) - 0.1 < blend["held_out_loss"] < np.mean(losses)
+    assert blend["accuracy"] > 80
+
+
+@pytest.fixture
+def problem():
+    return SMALL.problem(0)
+
+
+def scores_by_truth(problem, shifts, random):
+    """Networks that see the classes through noise, each with a constant of its own."""
+
+    def log_phi(rows):
+        one = log_expit(4 * problem.truth[rows] - 2 + 0.5 * random.normal(size=len(rows)))
+        return one + np.array(shifts)[:, None]
+
+    split = problem.split
+    is_p = np.isin(split.held_out_u, split.held_out_p)
+    parts = (problem.test, split.u, split.held_out_p, split.held_out_u)
+    return Scores(*map(log_phi, parts), is_p)
+
+
+def test_networks_that_differ_by_a_constant_blend_to_each_of_them(problem):
+    scores = scores_by_truth(problem, [0.0, -1.0, -5.0], np.random.default_rng(0))
+    alone = scores_by_truth(problem, [0.0], np.random.default_rng(0))
+    together, single = blended(scores, problem), blended(alone, problem)
+    assert single["weights"] == pytest.approx(1)
+    assert together.keys() == single.keys()
+    for name in ("held_out_loss", "accuracy", "auc", "prior"):
+        assert together[name] == pytest.approx(single[name], rel=1e-6)
+
+
+def test_a_row_that_one_network_of_ten_has_far_too_high_does_not_undo_the_blend(problem):
+    scores = scores_by_truth(problem, [-5.0] * 10, np.random.default_rng(0))
+    usual = blended(scores, problem)
+    row = np.flatnonzero(problem.truth[problem.split.u])[0]
+    scores.train[3, row] = -3.5  # its Phi is five times that of other positives
+    parts = {part: getattr(scores, part)[3:4] for part in ("test", "train", "p", "u")}
+    spoilt = blended(replace(scores, **parts), problem)
+    assert usual["accuracy"] > 95
+    negatives = 100 * (1 - problem.truth[problem.test].mean())
+    assert spoilt["accuracy"] == pytest.approx(negatives)  # by itself it finds no positive
+    mended = blended(scores, problem)
+    assert mended["accuracy"] > 90
+    assert spoilt["prior"] < mended["prior"] < usual["prior"]
 
 
 @pytest.mark.parametrize("are_among", [True, False])

@@ -98,7 +98,7 @@ def test_a_difference_is_that_of_the_numbers_shown(plugin):
 
 def test_the_papers_grid_task_has_no_value_without_stab(tmp_path):
     lines = {(e["row_key"], e["column_key"]): e for e in lines_of(show("table2", "csv", tmp_path))}
-    assert len(lines) == 8 * 8
+    assert len(lines) == 9 * 8
     assert lines["vpu", "grid_stability_2-stab"]["paper"] == "89.5"
     assert lines["vpu", "grid_stability_2"]["paper"] == ""
     assert lines["default", "avila_1"]["paper"] == ""
@@ -168,6 +168,21 @@ def test_one_standard_error_takes_the_largest_lambda_that_cannot_be_told_from_th
         "2",
     )
     assert found["vpu_mse (one error λ)"]["ours"] == ""
+
+
+def test_a_blend_is_shown_where_the_run_kept_one(tmp_path):
+    store = Store(tmp_path)
+    extra = {"blend": {"weights": [0.5, 0.5], "accuracy": 83.0}}
+    runs = [Run(0, {"accuracy": 80.0}, extra=extra), Run(1, {"accuracy": 82.0})]
+    store.add(Cell("avila_1", "vpu"), runs)
+    found = {
+        line["row_key"]: line
+        for line in lines_of(show("table2", "csv", tmp_path))
+        if line["column_key"] == "avila_1"
+    }
+    assert (found["vpu"]["ours"], found["vpu"]["seeds"]) == ("81.0", "2")
+    blend = found["vpu (blended λ)"]
+    assert (blend["ours"], blend["seeds"], blend["paper"]) == ("83.0", "1", "82.0")
 
 
 def test_runs_without_an_error_on_record_are_not_judged_by_it(tmp_path):

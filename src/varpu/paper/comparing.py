@@ -103,6 +103,8 @@ def _values(row: Row, task: str, runs: list[Run], metric: str) -> Iterator[float
     """A metric of each run, of the networks that the row shows."""
     if row.lam == "chosen":
         return _metric(runs, metric)
+    if row.lam == "blended":
+        return _blended(runs, metric)
     if row.lam == "one error":
         return _within_one_error(runs, metric)
     return _with_lam(runs, find_task(task).lam if row.lam == "printed" else float(row.lam), metric)
@@ -150,6 +152,14 @@ def _with_lam(runs: Iterable[Run], lam: float, metric: str) -> Iterator[float]:
         for tried in run.extra.get("lambdas", ()):
             if math.isclose(tried["lam"], lam, rel_tol=1e-4):
                 yield float("nan") if tried[metric] is None else tried[metric]
+
+
+def _blended(runs: Iterable[Run], metric: str) -> Iterator[float]:
+    """A metric of all networks of a run as one, where the run kept it."""
+    for run in runs:
+        found = run.extra.get("blend", {})
+        if metric in found:
+            yield float("nan") if found[metric] is None else found[metric]
 
 
 def _within_one_error(runs: Iterable[Run], metric: str) -> Iterator[float]:

@@ -19,7 +19,7 @@ KEYS = {
 }
 KINDS = (*KEYS, "faults")
 # Which of VPU's penalty weights a row shows, where it is not a number.
-LAMBDAS = ("chosen", "one error", "printed")
+LAMBDAS = ("chosen", "blended", "one error", "printed")
 # Decimals with which the paper prints a metric.
 DIGITS = {"accuracy": 1, "auc": 3, "prior": 3}
 
@@ -66,8 +66,9 @@ class Row:
     """A row: its method (or classifier, or task) and the paper's values by column key.
 
     ``lam`` says which penalty weight of VPU is shown: the one with the least held-out loss in each
-    run ("chosen"), the largest one within a standard error of it ("one error"), the one that the
-    paper prints for the task ("printed"), or a number. All were trained side by side.
+    run ("chosen"), all of them as one ("blended"), the largest one within a standard error of the
+    least loss ("one error"), the one that the paper prints for the task ("printed"), or a number.
+    All were trained side by side.
     """
 
     key: str

@@ -46,7 +46,7 @@ _SCORING = Recipe()
 
 @dataclass(frozen=True)
 class GenPU:
-    """All seeds as one stack, where networks are small."""
+    """Its networks stacked over seeds, where they are small."""
 
     name: str = "genpu"
     title: str = "GenPU"
@@ -56,7 +56,7 @@ class GenPU:
     ) -> Iterator[list[SeedResult]]:
         """Train generators and classifiers."""
         bench = Bench.of(task, options)
-        for group in groups_of_seeds(task, seeds):
+        for group in groups_of_seeds(bench, seeds):
             yield _group(bench, group, options)
 
 

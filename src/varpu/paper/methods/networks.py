@@ -24,6 +24,7 @@ from varpu.training import (
     compute_dtype,
     logits,
     pick_device,
+    pick_precision,
     train,
 )
 
@@ -33,9 +34,9 @@ Rows = NDArray[np.int64]
 HIDDEN = (300,) * 6
 QUICK_EPOCHS = 10
 # Seeds of large networks that are one fit: enough to keep a GPU full, few enough to lose little if
-# killed. Small networks are stacked, so all seeds are.
+# killed. Small networks are stacked, so all seeds are. A processor is full with ten of them.
 _LARGE, _LARGE_SEEDS = ("cifar_cnn", "stl_cnn"), 5
-_PRECISION = {"mlp": "bf16", "lenet5": "bf16", "cifar_cnn": "bf16", "stl_cnn": "bf16"}
+_CPU_NETWORKS = 10
 _IMAGE_NETWORKS: dict[str, Callable[[], nn.Module]] = {
     "lenet5": LeNet5,
     "cifar_cnn": CifarCNN,
@@ -61,8 +62,8 @@ class Bench:
 
     @property
     def precision(self) -> str:
-        """The arithmetic of products: that of a GPU, where there is one."""
-        return _PRECISION[self.task.network] if self.device.type == "cuda" else "fp32"
+        """The arithmetic of products."""
+        return pick_precision("auto", self.device)
 
     def network(self) -> nn.Module:
         """A fresh network of the task's kind."""
@@ -106,9 +107,12 @@ def risk_recipe(bench: Bench, options: RunOptions, risk: Risk, weight_decay: flo
     )
 
 
-def groups_of_seeds(task: Task, seeds: Sequence[int]) -> Iterator[list[int]]:
-    """Seeds to train together: all, or a few where networks are large."""
-    size = _LARGE_SEEDS if task.network in _LARGE else len(seeds)
+def groups_of_seeds(bench: Bench, seeds: Sequence[int], networks: int = 1) -> Iterator[list[int]]:
+    """Seeds, of so many ``networks`` each, to train together."""
+    if bench.device.type == "cpu":
+        size = max(1, _CPU_NETWORKS // networks)
+    else:
+        size = _LARGE_SEEDS if bench.task.network in _LARGE else len(seeds)
     for start in range(0, len(seeds), size):
         yield list(seeds[start : start + size])
 

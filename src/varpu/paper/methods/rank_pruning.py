@@ -46,7 +46,7 @@ class RankPruning:
         """Train the folds of some seeds together, then what is left after pruning."""
         bench = Bench.of(task, options)
         recipe = risk_recipe(bench, options, Risk("supervised", surrogate="logistic"))
-        for group in groups_of_seeds(task, seeds):
+        for group in groups_of_seeds(bench, seeds, FOLDS):
             yield _group(bench, group, recipe)
 
 

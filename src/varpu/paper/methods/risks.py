@@ -43,14 +43,19 @@ class RiskMethod:
         """Train the learning rates of some seeds together, and keep each seed's best."""
         bench = Bench.of(task, options)
         recipe = risk_recipe(bench, options, Risk(self.kind, mixup=self.mixup), WEIGHT_DECAY)
-        for group in groups_of_seeds(task, seeds):
-            yield self._group(bench, group, recipe, options)
+        lrs = IMAGE_LRS if task.is_image else TABLE_LRS
+        for group in groups_of_seeds(bench, seeds, len(lrs)):
+            yield self._group(bench, group, recipe, options, lrs)
 
     def _group(
-        self, bench: Bench, seeds: list[int], recipe: Recipe, options: RunOptions
+        self,
+        bench: Bench,
+        seeds: list[int],
+        recipe: Recipe,
+        options: RunOptions,
+        lrs: Sequence[float],
     ) -> list[SeedResult]:
         task = bench.task
-        lrs = IMAGE_LRS if task.is_image else TABLE_LRS
         problems = [task.problem(seed) for seed in seeds]
         priors = [
             problem.true_prior if self.true_prior else prior_by("km2", task, problem, seed, options)

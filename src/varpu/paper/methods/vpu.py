@@ -5,11 +5,14 @@ Its decision: positive where ``Phi`` is above half of its largest value over the
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_expit, logsumexp
+from torch import Tensor
 
+from varpu.crossfit import blend, blend_weights
 from varpu.paper.methods.base import RunOptions, SeedResult
 from varpu.paper.methods.networks import (
     QUICK_EPOCHS,
@@ -51,8 +54,9 @@ class VPU:
             lr_milestones=(4, 8) if options.quick else (19, 39),
             precision=bench.precision,
         )
-        for group in groups_of_seeds(task, seeds):
-            yield self._group(bench, group, recipe, self._lams(task, options))
+        lams = self._lams(task, options)
+        for group in groups_of_seeds(bench, seeds, len(lams)):
+            yield self._group(bench, group, recipe, lams)
 
     def _lams(self, task: Task, options: RunOptions) -> tuple[float, ...]:
         """The paper's grid for what is in its Tables 2 and 3, and three of it for the rest."""
@@ -79,25 +83,23 @@ class VPU:
         results = []
         for i, (seed, problem) in enumerate(zip(seeds, problems, strict=True)):
             own = slice(i * len(lams), (i + 1) * len(lams))
-            states, losses = trained.states[own], trained.held_out_loss[own]
-            split = problem.split
-            parts = [problem.test, split.u, split.held_out_p, split.held_out_u]
-            log_phi = log_expit(bench.scores(states, np.concatenate(parts), recipe))
-            ends = np.cumsum([len(part) for part in parts[:-1]])
-            on_test, on_train, on_p, on_u = np.split(log_phi, ends, axis=1)
-            shared = np.isin(split.held_out_u, split.held_out_p)
+            scores = Scores.of(bench, trained.states[own], problem, recipe)
             lines = [
                 {
                     "lam": lam,
-                    "held_out_loss": float(losses[k]),
-                    "held_out_error": standard_error(on_p[k], on_u[k], shared),
+                    "held_out_loss": float(trained.held_out_loss[own][k]),
+                    "held_out_error": scores.standard_error(k),
                     "epoch": int(trained.best_epoch[own][k]),
-                    **_judged(on_test[k], on_train[k], problem),
+                    **_judged(scores.test[k], scores.train[k], problem),
                 }
                 for k, lam in enumerate(lams)
             ]
+            losses = np.array([line["held_out_loss"] for line in lines])
             chosen = lines[int(np.nanargmin(np.where(np.isfinite(losses), losses, np.inf)))]
             metrics = {name: float(chosen[name]) for name in METRICS}
+            extra: dict[str, Any] = {"lambdas": lines}
+            if len(lams) > 1 and np.isfinite(losses).any():
+                extra["blend"] = blended(scores, problem)
             results.append(
                 SeedResult(
                     seed,
@@ -111,10 +113,55 @@ class VPU:
                         "lams": list(lams),
                     },
                     seconds / len(seeds),
-                    {"lambdas": lines},
+                    extra,
                 )
             )
         return results
+
+
+@dataclass(frozen=True)
+class Scores:
+    """``log Phi`` of a split's rows by the networks of all penalty weights, each (K, rows).
+
+    ``is_p`` says which held-out marginal rows are the held-out positives.
+    """
+
+    test: Floats
+    train: Floats
+    p: Floats
+    u: Floats
+    is_p: NDArray[np.bool_]
+
+    @classmethod
+    def of(
+        cls, bench: Bench, states: Sequence[dict[str, Tensor]], problem: Problem, recipe: Recipe
+    ) -> "Scores":
+        """By networks in these states."""
+        split = problem.split
+        parts = [problem.test, split.u, split.held_out_p, split.held_out_u]
+        log_phi = log_expit(bench.scores(states, np.concatenate(parts), recipe))
+        ends = np.cumsum([len(part) for part in parts[:-1]])
+        test, train, p, u = np.split(log_phi, ends, axis=1)
+        return cls(test, train, p, u, np.isin(split.held_out_u, split.held_out_p))
+
+    def standard_error(self, k: int) -> float:
+        """Of the held-out loss of a network."""
+        return standard_error(self.p[k], self.u[k], self.is_p)
+
+
+def blended(scores: Scores, problem: Problem) -> dict[str, Any]:
+    """All penalty weights as one: the mean of their density ratios with the least held-out loss.
+
+    Nothing is chosen, so no luck of the held-out rows is, and a row that one network has far above
+    all others raises the largest Phi only by that network's share.
+    """
+    held_out = np.concatenate([scores.p, scores.u], axis=1)
+    in_p = np.arange(held_out.shape[1]) < scores.p.shape[1]
+    weights = blend_weights(held_out, in_p.astype(float), (~in_p).astype(float))
+    found = _judged(blend(scores.test, weights), blend(scores.train, weights), problem)
+    log_u, log_p = blend(scores.u, weights), blend(scores.p, weights)
+    loss = float(logsumexp(log_u) - np.log(len(log_u)) - log_p.mean())
+    return {"weights": weights, "held_out_loss": loss, **found}
 
 
 def standard_error(log_phi_p: Floats, log_phi_u: Floats, is_p: NDArray[np.bool_]) -> float:
