@@ -1,15 +1,12 @@
 """Where a fit runs and in what arithmetic."""
 
-from pathlib import Path
-
 import pytest
 import torch
 
 from varpu.training import PRECISIONS, pick_device, pick_precision, train
-from varpu.training.precision import arithmetic, compute_dtype
+from varpu.training.precision import _has_bfloat16, arithmetic, compute_dtype
 
 CPU = torch.device("cpu")
-CPU_INFO = Path("/proc/cpuinfo")
 without_gpu = pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 
 
@@ -57,12 +54,31 @@ def test_a_precision_that_is_asked_for_is_taken(name):
     assert pick_precision(name, CPU) == name
 
 
-@pytest.mark.skipif(not CPU_INFO.is_file(), reason="the system does not list what its CPU can do")
-@pytest.mark.skipif(not hasattr(torch.cpu, "get_capabilities"), reason="nor does this torch")
-def test_auto_is_bfloat16_where_the_processor_has_instructions_for_it():
-    flags = set(CPU_INFO.read_text("utf-8").split())
-    has = bool(flags & {"avx512_bf16", "amx_bf16"})
-    assert pick_precision("auto", CPU) == ("bf16" if has else "fp32")
+@pytest.fixture
+def processor(monkeypatch):
+    """Make torch say what a processor can do that is not this one."""
+
+    def has(*names):
+        monkeypatch.setattr(
+            torch.cpu, "get_capabilities", lambda: dict.fromkeys(names, True), False
+        )
+        _has_bfloat16.cache_clear()
+
+    yield has
+    _has_bfloat16.cache_clear()
+
+
+def test_auto_is_bfloat16_where_the_processor_has_instructions_for_it(processor):
+    processor("avx2", "avx512_f", "avx512_vnni")
+    assert pick_precision("auto", CPU) == "fp32"
+    for name in ("avx512_bf16", "amx_bf16"):
+        processor("avx2", name)
+        assert pick_precision("auto", CPU) == "bf16"
+
+
+def test_a_torch_that_cannot_tell_gets_float32(monkeypatch):
+    monkeypatch.delattr(torch.cpu, "get_capabilities", raising=False)
+    assert _has_bfloat16.__wrapped__(CPU) is False
 
 
 def test_types_of_products():
