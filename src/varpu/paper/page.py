@@ -34,10 +34,10 @@ smoother network. No test label goes into it, but that textbook rule was taken u
 rules had been compared by test accuracy on the tasks of Tables 2 and 3, so there it is flattered;
 on Table 4 and the figures it was tried once. "VPU, λ blended" chooses none: it is the mean of the
 density ratios of all ten networks of a run, with the weights that `varpu.crossfit.blend_weights`
-finds on the held-out rows, and the paper's decision on it. It is what varpu's own classifiers do,
-with nothing settled on these tasks. For tasks outside Tables 2 and 3, and for other losses
-and penalties on images, three λ are tried: a tenth of the printed one, itself, and ten times as
-much (at most 3).
+finds on the held-out rows, and the paper's decision on it. Those weights are what varpu's own
+classifiers are blended by, with the settings they had; nothing was tried for this row. For tasks
+outside Tables 2 and 3, and for other losses and penalties on images, three λ are tried: a tenth of
+the printed one, itself, and ten times as much (at most 3).
 
 **The others.** No fit sees a test label. uPU and nnPU keep the epoch (on tables one of three
 learning rates, too) with the least held-out risk, with the weight decay of nnPU's authors; on
