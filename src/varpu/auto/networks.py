@@ -21,8 +21,8 @@ LAMS = (0.003, 0.3, 1.0)
 # of the time.
 _LARGEST_BATCH = 128
 # Few positives come by many times an epoch, and want smaller steps. Nor can they tell a large
-# network from a small one: on KEEL's tables (`make bench-keel`) both have 85.8%, in 16.6 and in
-# 7.6 s a fit.
+# network from a small one: on KEEL's tables (`make bench-keel`, with either for `_HIDDEN_FEW`)
+# both have 85.8%.
 _FEW_POSITIVES = 500
 HIDDEN, _HIDDEN_FEW = (256, 256), (64, 64)
 _LR, _LR_FEW = 1e-3, 5e-4
@@ -58,7 +58,7 @@ def fit_networks(
         patience=_PATIENCE,
         cv=len(splits),
         device=device,
-        # Products of small networks cost little; of large ones bfloat16 saves two thirds.
+        # Products of small networks cost little; those of large ones are most of the work.
         precision="fp32" if has_few else "auto",
         progress=False,
     )

@@ -41,7 +41,7 @@ class VPUBoostingClassifier(BasePUClassifier):
     learning_rate : float, default=0.05
     num_leaves : int, default=31
     min_child_samples : int, default=5
-        The fewest distinct rows in a leaf.
+        The fewest rows in a leaf, copies of a row counted once.
     reg_lambda : float, default=1.0
         L2 penalty on leaf values.
     subsample, colsample_bytree : float, default=0.8

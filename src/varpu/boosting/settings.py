@@ -6,7 +6,7 @@ import scipy.sparse
 
 # Trees that see two of three columns each never see what these say together.
 _FEW_COLUMNS = 4
-# A tree that looks through thousands of columns costs as much more, and finds more that is luck.
+# A tree that looks through thousands of columns costs as much more.
 _MOST_COLUMNS = 400
 
 

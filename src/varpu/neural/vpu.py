@@ -95,7 +95,7 @@ class VPUClassifier(BasePUClassifier):
     precision : {"fp32", "tf32", "bf16", "auto"}, default="fp32"
         Arithmetic of the products; the loss, the weights and Adam are always float32. tf32 is a
         GPU's; "auto" takes bf16 where the device has instructions for it, as recent processors
-        have, and trains up to four times as fast there.
+        have, and trains three times as fast there (`benchmarks/cpu.py`).
     checkpoint : path or None, default=None
         A folder to save the training to after every epoch; a fit that finds its own state there
         goes on from it.

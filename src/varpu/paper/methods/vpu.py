@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import log_expit, logsumexp
 from torch import Tensor
 
-from varpu.crossfit import blend, blend_weights
+from varpu.crossfit import blend, blend_weights, pooled_loss
 from varpu.paper.methods.base import RunOptions, SeedResult
 from varpu.paper.methods.networks import (
     QUICK_EPOCHS,
@@ -83,18 +83,18 @@ class VPU:
         results = []
         for i, (seed, problem) in enumerate(zip(seeds, problems, strict=True)):
             own = slice(i * len(lams), (i + 1) * len(lams))
+            losses = trained.held_out_loss[own]
             scores = Scores.of(bench, trained.states[own], problem, recipe)
             lines = [
                 {
                     "lam": lam,
-                    "held_out_loss": float(trained.held_out_loss[own][k]),
-                    "held_out_error": scores.standard_error(k),
+                    "held_out_loss": float(losses[k]),
+                    "held_out_error": standard_error(scores.p[k], scores.u[k], scores.is_p),
                     "epoch": int(trained.best_epoch[own][k]),
                     **_judged(scores.test[k], scores.train[k], problem),
                 }
                 for k, lam in enumerate(lams)
             ]
-            losses = np.array([line["held_out_loss"] for line in lines])
             chosen = lines[int(np.nanargmin(np.where(np.isfinite(losses), losses, np.inf)))]
             metrics = {name: float(chosen[name]) for name in METRICS}
             extra: dict[str, Any] = {"lambdas": lines}
@@ -144,10 +144,6 @@ class Scores:
         test, train, p, u = np.split(log_phi, ends, axis=1)
         return cls(test, train, p, u, np.isin(split.held_out_u, split.held_out_p))
 
-    def standard_error(self, k: int) -> float:
-        """Of the held-out loss of a network."""
-        return standard_error(self.p[k], self.u[k], self.is_p)
-
 
 def blended(scores: Scores, problem: Problem) -> dict[str, Any]:
     """All penalty weights as one: the mean of their density ratios with the least held-out loss.
@@ -156,11 +152,10 @@ def blended(scores: Scores, problem: Problem) -> dict[str, Any]:
     all others raises the largest Phi only by that network's share.
     """
     held_out = np.concatenate([scores.p, scores.u], axis=1)
-    in_p = np.arange(held_out.shape[1]) < scores.p.shape[1]
-    weights = blend_weights(held_out, in_p.astype(float), (~in_p).astype(float))
+    in_p = np.repeat([1.0, 0.0], [scores.p.shape[1], scores.u.shape[1]])
+    weights = blend_weights(held_out, in_p, 1 - in_p)
+    loss = pooled_loss(blend(held_out, weights), in_p, 1 - in_p)
     found = _judged(blend(scores.test, weights), blend(scores.train, weights), problem)
-    log_u, log_p = blend(scores.u, weights), blend(scores.p, weights)
-    loss = float(logsumexp(log_u) - np.log(len(log_u)) - log_p.mean())
     return {"weights": weights, "held_out_loss": loss, **found}
 
 
